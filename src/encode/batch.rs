@@ -1,0 +1,601 @@
+//! The row batch: what a connector fills, and the encoder at the same time.
+//!
+//! ```text
+//!            table()             write × width          end_row()
+//! declared ──────────▶ at row ──────────────▶ row due ───────────▶ at row
+//!                        │ table(): another table        any misuse ▶ faulty (the first stays)
+//! ```
+//! Keeps true: a row is whole or not there; misuse is remembered and never becomes bytes; what was
+//! written never exceeds the allowance by more than a few bytes.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+
+use super::buffer::Buffer;
+use super::layout::{Format, Layout, StepShape};
+use super::nested::{self, Nest};
+use super::string::string;
+use super::{base64, number};
+use crate::error::{Category, PortError};
+use crate::value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value};
+
+/// At this size a batch says that it is full. Fits a second-level cache together with its copy on
+/// the way to a sink, and is large enough to spread the few allocations of a port call.
+pub(crate) const BATCH_BYTES: usize = 256 << 10;
+
+/// How a connector misused a row batch. A bug of the connector: `internal`, stage `encode`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RowFault {
+    /// A value was written, or a row ended, before any table was declared.
+    NoTable,
+    /// The table is not one of those asked for.
+    UnknownTable,
+    /// The columns are not exactly the fields asked for, or one occurs twice.
+    Columns,
+    /// More or fewer values than columns.
+    Arity,
+    /// A row was left unfinished.
+    Unfinished,
+    /// A list or map was opened, keyed or closed out of order.
+    Nesting,
+    /// Lists and maps lie too deep in each other.
+    TooDeep,
+    /// More bytes than the result may have. Not a bug: the limit is reached.
+    TooManyBytes,
+    /// More rows than the result may have. Not a bug: the limit is reached.
+    TooManyRows,
+}
+
+impl fmt::Display for RowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoTable => "no table is declared",
+            Self::UnknownTable => "the table is not one of those asked for",
+            Self::Columns => "the columns are not the fields asked for",
+            Self::Arity => "the row has more or fewer values than columns",
+            Self::Unfinished => "a row is unfinished",
+            Self::Nesting => "a list or map is out of order",
+            Self::TooDeep => "lists and maps are nested too deep",
+            Self::TooManyBytes => "the result is larger than allowed",
+            Self::TooManyRows => "the result has more rows than allowed",
+        })
+    }
+}
+
+impl core::error::Error for RowFault {}
+
+impl From<RowFault> for PortError {
+    /// So that `?` works in a connector. The engine looks at the batch itself, too.
+    fn from(fault: RowFault) -> Self {
+        let category = match fault {
+            RowFault::TooManyBytes | RowFault::TooManyRows => Category::LimitExceeded,
+            _ => Category::Internal,
+        };
+        Self::new(category).caused_by(fault)
+    }
+}
+
+/// Rows of one table that follow each other in a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// Index into the batch's tables.
+    pub(crate) table: u32,
+    pub(crate) rows: u64,
+    pub(crate) bytes: usize,
+}
+
+/// Encoded rows, on their way from a batch to the result.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    pub(crate) bytes: Vec<u8>,
+    /// What of `bytes` is meant.
+    pub(crate) len: usize,
+    pub(crate) runs: Vec<Run>,
+}
+
+impl Chunk {
+    pub(crate) fn written(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.runs.iter().map(|run| run.rows).sum()
+    }
+
+    /// The same with its runs' tables numbered otherwise.
+    pub(crate) fn with_tables(mut self, number: impl Fn(u32) -> Option<usize>) -> Self {
+        for run in &mut self.runs {
+            let table = number(run.table).and_then(|table| u32::try_from(table).ok());
+            run.table = table.unwrap_or(u32::MAX);
+        }
+        self
+    }
+}
+
+/// An owned, reusable buffer of typed rows.
+///
+/// A connector gets it from the engine, declares the table and its columns, writes each row's
+/// values in that order and ends the row; it gives the batch back when [`is_full`](Self::is_full)
+/// or when nothing more is at hand. Declaring the columns in sorted order (that of the query's
+/// fields) is fastest: values then go straight to their place. What was declared stays declared
+/// from one fetch to the next.
+///
+/// Writes do not answer; what is wrong is told by [`end_row`](Self::end_row) and remembered.
+///
+/// ```
+/// use fetcher_engine::encode::{Format, RowBatch, StepShape};
+///
+/// let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "shop"));
+/// batch.table("items", &["name", "id"])?;
+/// batch.str("tea");
+/// batch.i64(7);
+/// batch.end_row()?;
+/// let line = r#"{"config":"shop","table":"items","row":{"id":7,"name":"tea"}}"#;
+/// assert_eq!(batch.encoded(), format!("{line}\n").as_bytes());
+/// # Ok::<(), fetcher_engine::encode::RowFault>(())
+/// ```
+pub struct RowBatch {
+    shape: Arc<StepShape>,
+    /// Every table met so far.
+    tables: Vec<Arc<str>>,
+    layouts: Vec<Layout>,
+    /// Index into `layouts`; past the end before the first declaration.
+    current: usize,
+    out: Buffer,
+    /// Values of a row whose columns are not declared in sorted order, until the row ends.
+    scratch: Buffer,
+    /// Where each of them ends in `scratch`.
+    ends: Vec<usize>,
+    nest: Nest,
+    /// The position of the next value.
+    next: usize,
+    /// Where in `out` the current row begins.
+    row_start: usize,
+    /// The whole rows, by table.
+    runs: Vec<Run>,
+    rows_left: u64,
+    fault: Option<RowFault>,
+}
+
+impl RowBatch {
+    /// A batch of this shape. Connectors are handed theirs; this is for tests of connectors.
+    #[must_use]
+    pub fn new(shape: StepShape) -> Self {
+        let mut out = Buffer::new();
+        out.prepare(0);
+        Self {
+            shape: Arc::new(shape),
+            tables: Vec::new(),
+            layouts: Vec::new(),
+            current: usize::MAX,
+            out,
+            scratch: Buffer::new(),
+            ends: Vec::new(),
+            nest: Nest::default(),
+            next: 0,
+            row_start: 0,
+            runs: Vec::new(),
+            rows_left: u64::MAX,
+            fault: None,
+        }
+    }
+
+    /// Sets how many bytes and rows this batch may still take.
+    pub(crate) fn set_allowance(&mut self, bytes: u64, rows: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.out.set_ceiling(bytes);
+        // A row's values alone are never longer than the row.
+        self.scratch.set_ceiling(bytes);
+        self.rows_left = rows;
+    }
+
+    /// Declares a table and its columns, in the order in which values will be written; or goes
+    /// back to one that was declared before. Every table of the query must be declared once, with
+    /// exactly the query's fields, in any order.
+    ///
+    /// # Errors
+    /// The table or the columns are not those of the query; a column occurs twice; the row before
+    /// is unfinished.
+    pub fn table<S: AsRef<str>>(&mut self, name: &str, columns: &[S]) -> Result<(), RowFault> {
+        self.standing()?;
+        if self.in_row() {
+            return self.fail(RowFault::Unfinished);
+        }
+        if let Some(layout) = self.layouts.get(self.current)
+            && self
+                .tables
+                .get(layout.table as usize)
+                .is_some_and(|table| **table == *name)
+            && layout.is_of(columns)
+        {
+            return Ok(());
+        }
+        let table = self.tables.iter().position(|table| **table == *name);
+        let known = |layout: &Layout| Some(layout.table as usize) == table && layout.is_of(columns);
+        self.current = match self.layouts.iter().position(known) {
+            Some(at) => at,
+            None => self.declare(name, table, columns)?,
+        };
+        Ok(())
+    }
+
+    fn declare<S: AsRef<str>>(
+        &mut self,
+        name: &str,
+        table: Option<usize>,
+        columns: &[S],
+    ) -> Result<usize, RowFault> {
+        let at = table.unwrap_or(self.tables.len());
+        let Some(layout) = Layout::new(&self.shape, (at as u32, name), columns) else {
+            return self.fail(RowFault::Columns);
+        };
+        if let Some(expected) = &self.shape.tables {
+            match expected.binary_search_by(|(table, _)| (**table).cmp(name)) {
+                // PROOF: the index was just found.
+                Ok(found) if layout.covers(&expected[found].1) => {}
+                Ok(_) => return self.fail(RowFault::Columns),
+                Err(_) => return self.fail(RowFault::UnknownTable),
+            }
+        }
+        if table.is_none() {
+            self.tables.push(name.into());
+        }
+        self.layouts.push(layout);
+        Ok(self.layouts.len() - 1)
+    }
+
+    /// Ends the row.
+    ///
+    /// # Errors
+    /// Whatever was wrong with this row or an earlier one. Once faulty, a batch stays it.
+    #[inline]
+    pub fn end_row(&mut self) -> Result<(), RowFault> {
+        self.standing()?;
+        let Some(layout) = self.layouts.get(self.current) else {
+            return self.fail(RowFault::NoTable);
+        };
+        if self.next != layout.width() || !self.nest.is_empty() {
+            return self.fail(RowFault::Arity);
+        }
+        if layout.order.is_some() {
+            layout.assemble(&mut self.out, &self.scratch, &self.ends);
+            self.scratch.truncate(0);
+            self.ends.clear();
+        }
+        if self.next == 0 {
+            layout.put_empty(&mut self.out);
+        } else {
+            self.out.put(layout.suffix);
+        }
+        let table = layout.table;
+        self.close_row(table)
+    }
+
+    #[inline]
+    fn close_row(&mut self, table: u32) -> Result<(), RowFault> {
+        if self.out.over_ceiling() {
+            return self.fail(RowFault::TooManyBytes);
+        }
+        if self.rows_left == 0 {
+            return self.fail(RowFault::TooManyRows);
+        }
+        self.rows_left -= 1;
+        let bytes = self.out.len() - self.row_start;
+        match self.runs.last_mut() {
+            Some(run) if run.table == table => {
+                run.rows += 1;
+                run.bytes += bytes;
+            }
+            _ => self.runs.push(Run {
+                table,
+                rows: 1,
+                bytes,
+            }),
+        }
+        self.row_start = self.out.len();
+        self.next = 0;
+        Ok(())
+    }
+
+    /// Drops what was written of the current row.
+    pub fn abandon_row(&mut self) {
+        self.out.truncate(self.row_start);
+        self.scratch.truncate(0);
+        self.ends.clear();
+        self.nest.clear();
+        self.next = 0;
+    }
+
+    /// Whether it is time to give the batch back: by bytes, so that huge rows go out one by one.
+    #[inline]
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.row_start >= BATCH_BYTES || self.fault.is_some()
+    }
+
+    /// How many whole rows are in it.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.runs.iter().map(|run| run.rows).sum()
+    }
+
+    /// The bytes of the whole rows in it, as they will go out.
+    #[must_use]
+    pub fn encoded(&self) -> &[u8] {
+        self.out.written().get(..self.row_start).unwrap_or_default()
+    }
+
+    /// What went wrong first, if anything did.
+    #[must_use]
+    pub fn fault(&self) -> Option<RowFault> {
+        self.fault
+    }
+
+    /// Takes the rows out; the batch goes on with this memory, whatever is in it.
+    pub(crate) fn take(&mut self, memory: Vec<u8>) -> Result<Chunk, RowFault> {
+        self.standing()?;
+        if self.in_row() {
+            return self.fail(RowFault::Unfinished);
+        }
+        let (bytes, len) = self.out.replace(memory);
+        self.row_start = 0;
+        Ok(Chunk {
+            bytes,
+            len,
+            runs: core::mem::take(&mut self.runs),
+        })
+    }
+
+    /// The tables met so far; runs refer to them by index.
+    pub(crate) fn tables(&self) -> &[Arc<str>] {
+        &self.tables
+    }
+
+    fn in_row(&self) -> bool {
+        self.next > 0 || !self.nest.is_empty()
+    }
+
+    fn standing(&self) -> Result<(), RowFault> {
+        self.fault.map_or(Ok(()), Err)
+    }
+
+    #[cold]
+    fn fail<T>(&mut self, fault: RowFault) -> Result<T, RowFault> {
+        self.abandon_row();
+        Err(*self.fault.get_or_insert(fault))
+    }
+
+    /// Where the next value goes, with what comes before it written.
+    #[inline]
+    fn cell(&mut self) -> Option<&mut Buffer> {
+        if !self.nest.is_empty() {
+            return self.element();
+        }
+        let Some(layout) = self.layouts.get(self.current) else {
+            return self.no_cell(RowFault::NoTable);
+        };
+        let place = self.next;
+        if place >= layout.width() || self.fault.is_some() {
+            return self.no_cell(RowFault::Arity);
+        }
+        self.next += 1;
+        if layout.order.is_none() {
+            layout.put_key(&mut self.out, place);
+            Some(&mut self.out)
+        } else {
+            if place > 0 {
+                self.ends.push(self.scratch.len());
+            }
+            Some(&mut self.scratch)
+        }
+    }
+
+    #[cold]
+    fn no_cell(&mut self, fault: RowFault) -> Option<&mut Buffer> {
+        self.fail::<()>(fault).ok();
+        None
+    }
+
+    fn element(&mut self) -> Option<&mut Buffer> {
+        let format = self.shape.format;
+        let (out, nest) = self.inside();
+        match nest.element(out, format) {
+            Ok(()) => Some(self.inside().0),
+            Err(fault) => self.no_cell(fault),
+        }
+    }
+
+    /// The buffer of the cell that was begun last, and what is open in it.
+    fn inside(&mut self) -> (&mut Buffer, &mut Nest) {
+        let sorted = self
+            .layouts
+            .get(self.current)
+            .is_some_and(|layout| layout.order.is_none());
+        let out = if sorted {
+            &mut self.out
+        } else {
+            &mut self.scratch
+        };
+        (out, &mut self.nest)
+    }
+
+    fn nesting(
+        &mut self,
+        act: impl FnOnce(&mut Buffer, &mut Nest, Format) -> Result<(), RowFault>,
+    ) {
+        let format = self.shape.format;
+        let (out, nest) = self.inside();
+        if let Err(fault) = act(out, nest, format) {
+            self.fail::<()>(fault).ok();
+        }
+    }
+}
+
+/// Typed writes: each is one value of the row, or of the list or map that is open.
+impl RowBatch {
+    /// A null.
+    #[inline]
+    pub fn null(&mut self) {
+        if let Some(out) = self.cell() {
+            out.put_array(b"null");
+        }
+    }
+
+    /// A boolean.
+    #[inline]
+    pub fn bool(&mut self, value: bool) {
+        if let Some(out) = self.cell() {
+            nested::boolean(out, value);
+        }
+    }
+
+    /// A signed integer.
+    #[inline]
+    pub fn i64(&mut self, value: i64) {
+        if let Some(out) = self.cell() {
+            number::i64(out, value);
+        }
+    }
+
+    /// An unsigned integer.
+    #[inline]
+    pub fn u64(&mut self, value: u64) {
+        if let Some(out) = self.cell() {
+            number::u64(out, value);
+        }
+    }
+
+    /// A single float, in the shortest form that reads back; NaN and infinities as strings.
+    #[inline]
+    pub fn f32(&mut self, value: f32) {
+        if let Some(out) = self.cell() {
+            number::f32(out, value);
+        }
+    }
+
+    /// A double float, in the shortest form that reads back; NaN and infinities as strings.
+    #[inline]
+    pub fn f64(&mut self, value: f64) {
+        if let Some(out) = self.cell() {
+            number::f64(out, value);
+        }
+    }
+
+    /// An exact decimal, its scale kept; NaN and infinities as strings.
+    pub fn decimal(&mut self, value: &Decimal) {
+        if let Some(out) = self.cell() {
+            nested::decimal(out, value);
+        }
+    }
+
+    /// Text.
+    #[inline]
+    pub fn str(&mut self, value: &str) {
+        if let Some(out) = self.cell() {
+            string(out, value);
+        }
+    }
+
+    /// Text that something displays.
+    pub fn display(&mut self, value: &dyn fmt::Display) {
+        let mut text = String::new();
+        // PROOF: a `String` takes everything; a `Display` that fails leaves what it wrote.
+        let _ = write!(text, "{value}");
+        self.str(&text);
+    }
+
+    /// Bytes, as standard base64 with padding.
+    pub fn bytes(&mut self, value: &[u8]) {
+        if let Some(out) = self.cell() {
+            base64::base64(out, value);
+        }
+    }
+
+    /// A UUID, lower case with hyphens.
+    pub fn uuid(&mut self, value: Uuid) {
+        if let Some(out) = self.cell() {
+            nested::quoted(out, &value.write_text());
+        }
+    }
+
+    /// A date.
+    pub fn date(&mut self, value: Date) {
+        if let Some(out) = self.cell() {
+            nested::quoted(out, value.text().as_bytes());
+        }
+    }
+
+    /// A time of day.
+    pub fn time(&mut self, value: Time) {
+        if let Some(out) = self.cell() {
+            nested::quoted(out, value.text().as_bytes());
+        }
+    }
+
+    /// A date and time without a zone.
+    pub fn timestamp(&mut self, value: Timestamp) {
+        if let Some(out) = self.cell() {
+            nested::quoted(out, value.text().as_bytes());
+        }
+    }
+
+    /// A point in time: RFC 3339 with `Z`.
+    pub fn instant(&mut self, value: Instant) {
+        if let Some(out) = self.cell() {
+            nested::quoted(out, value.text().as_bytes());
+        }
+    }
+
+    /// JSON text: without insignificant white space, otherwise token for token. What is not valid
+    /// JSON goes out as a JSON string.
+    pub fn json(&mut self, value: &str) {
+        if let Some(out) = self.cell() {
+            nested::json_or_string(out, value);
+        }
+    }
+
+    /// A value of any kind.
+    pub fn value(&mut self, value: &Value) {
+        if self.cell().is_some() {
+            self.nesting(|out, nest, format| nest.value(out, format, value));
+        }
+    }
+
+    /// Opens a list; the writes that follow are its elements, until [`end`](Self::end).
+    pub fn begin_list(&mut self) {
+        if self.cell().is_some() {
+            self.nesting(|out, nest, _| nest.open(out, false));
+        }
+    }
+
+    /// Opens a map; [`key`](Self::key) comes before each of its values, until [`end`](Self::end).
+    pub fn begin_map(&mut self) {
+        if self.cell().is_some() {
+            self.nesting(|out, nest, _| nest.open(out, true));
+        }
+    }
+
+    /// The key of the next value. Keys come out in the order in which they are written.
+    pub fn key(&mut self, key: &str) {
+        self.nesting(|out, nest, format| nest.key(out, format, key));
+    }
+
+    /// Closes the innermost list or map.
+    pub fn end(&mut self) {
+        self.nesting(|out, nest, format| nest.close(out, format));
+    }
+}
+
+impl fmt::Debug for RowBatch {
+    /// Never the rows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowBatch")
+            .field("rows", &self.rows())
+            .field("bytes", &self.encoded().len())
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,266 @@
+//! What surrounds the values of a row, worked out once per table: prefixes, keys, suffixes, and
+//! the order in which columns come out.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::buffer::{BLOCK, Buffer};
+use super::string::string;
+
+/// The two forms of a result.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Format {
+    /// One document, two-space indent: direct mode.
+    Json,
+    /// One line per row: store mode.
+    Ndjson,
+}
+
+impl Format {
+    /// The stable string: `json` or `ndjson`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+        }
+    }
+}
+
+/// What a row batch is for: the form of the result, the datasource, and the tables that may occur.
+#[derive(Clone, Debug)]
+pub struct StepShape {
+    pub(super) format: Format,
+    pub(super) datasource: Arc<str>,
+    /// The tables that are expected and their fields, both sorted; `None`: whatever comes.
+    pub(super) tables: Option<Vec<(Arc<str>, Arc<[Arc<str>]>)>>,
+}
+
+impl StepShape {
+    /// A shape that takes any table with any columns. The engine itself never uses it; tests of
+    /// connectors do.
+    #[must_use]
+    pub fn open(format: Format, datasource: impl Into<Arc<str>>) -> Self {
+        Self {
+            format,
+            datasource: datasource.into(),
+            tables: None,
+        }
+    }
+
+    /// A shape that takes exactly these tables, each with exactly these columns (in any order).
+    #[must_use]
+    pub fn new(
+        format: Format,
+        datasource: impl Into<Arc<str>>,
+        tables: impl IntoIterator<Item = (Arc<str>, Arc<[Arc<str>]>)>,
+    ) -> Self {
+        let tables = tables.into_iter().map(|(name, fields)| {
+            if fields.is_sorted() {
+                return (name, fields);
+            }
+            let mut sorted = fields.to_vec();
+            sorted.sort();
+            (name, sorted.into())
+        });
+        let mut tables: Vec<_> = tables.collect();
+        tables.sort_by(|a, b| a.0.cmp(&b.0));
+        Self {
+            format,
+            datasource: datasource.into(),
+            tables: Some(tables),
+        }
+    }
+}
+
+/// A column's place and the bytes before its value.
+#[derive(Clone, Copy)]
+struct Key {
+    start: u32,
+    /// Without the padding.
+    len: u32,
+    padded: u32,
+}
+
+/// One table with its columns in one declared order.
+pub(super) struct Layout {
+    /// Which table, in the batch's own list of tables.
+    pub(super) table: u32,
+    /// The declared columns, to recognise the layout again.
+    columns: Vec<Arc<str>>,
+    /// The bytes before each value, in sorted order; each padded to whole blocks.
+    bytes: Vec<u8>,
+    keys: Vec<Key>,
+    /// For each sorted place the declared position; `None` where they are the same.
+    pub(super) order: Option<Vec<u32>>,
+    pub(super) suffix: &'static [u8],
+    /// A row without any column.
+    empty: Vec<u8>,
+}
+
+impl Layout {
+    /// Works it out; nothing if a column is declared twice.
+    pub(super) fn new<S: AsRef<str>>(
+        shape: &StepShape,
+        (table, name): (u32, &str),
+        columns: &[S],
+    ) -> Option<Self> {
+        let columns: Vec<Arc<str>> = columns
+            .iter()
+            .map(|column| column.as_ref().into())
+            .collect();
+        let mut order: Vec<u32> = (0..).take(columns.len()).collect();
+        // PROOF: `order` holds indices below `columns.len()`.
+        let column = |at: u32| &columns[at as usize];
+        order.sort_by_key(|&at| column(at));
+        if order
+            .windows(2)
+            .any(|pair| column(pair[0]) == column(pair[1]))
+        {
+            return None;
+        }
+        let mut layout = Self {
+            table,
+            bytes: Vec::new(),
+            keys: Vec::new(),
+            order: None,
+            suffix: match shape.format {
+                Format::Json => b"\n      }",
+                Format::Ndjson => b"}}\n",
+            },
+            empty: Vec::new(),
+            columns: Vec::new(),
+        };
+        for (place, &at) in order.iter().enumerate() {
+            layout.add_key(&before_value(shape, name, place, column(at)));
+        }
+        layout.empty = empty_row(shape, name);
+        layout.order = (!order.is_sorted()).then_some(order);
+        layout.columns = columns;
+        Some(layout)
+    }
+
+    fn add_key(&mut self, bytes: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.bytes
+            .resize(self.bytes.len().next_multiple_of(BLOCK), b' ');
+        self.keys.push(Key {
+            start: start as u32,
+            len: bytes.len() as u32,
+            padded: (self.bytes.len() - start) as u32,
+        });
+    }
+
+    /// How many columns.
+    #[inline]
+    pub(super) fn width(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether this is the layout of these columns in this order.
+    pub(super) fn is_of<S: AsRef<str>>(&self, columns: &[S]) -> bool {
+        self.columns.len() == columns.len()
+            && self
+                .columns
+                .iter()
+                .zip(columns)
+                .all(|(a, b)| **a == *b.as_ref())
+    }
+
+    /// Whether these are exactly the columns that are expected (sorted), in whatever order.
+    pub(super) fn covers(&self, expected: &[Arc<str>]) -> bool {
+        let declared = |place: usize| match &self.order {
+            None => self.columns.get(place),
+            Some(order) => order
+                .get(place)
+                .and_then(|&at| self.columns.get(at as usize)),
+        };
+        self.columns.len() == expected.len()
+            && expected
+                .iter()
+                .enumerate()
+                .all(|(place, field)| declared(place) == Some(field))
+    }
+
+    /// Writes what comes before the value at this sorted place.
+    #[inline]
+    pub(super) fn put_key(&self, out: &mut Buffer, place: usize) {
+        let Some(key) = self.keys.get(place) else {
+            return;
+        };
+        let padded = self
+            .bytes
+            .get(key.start as usize..(key.start + key.padded) as usize);
+        out.put_padded(padded.unwrap_or_default(), key.len as usize);
+    }
+
+    /// Writes a row whose values lie in `values` in the declared order, each up to its end.
+    pub(super) fn assemble(&self, out: &mut Buffer, values: &Buffer, ends: &[usize]) {
+        let Some(order) = &self.order else { return };
+        let written = values.written();
+        for (place, &at) in order.iter().enumerate() {
+            let at = at as usize;
+            // The first value begins at 0, the last ends where all end.
+            let start = at
+                .checked_sub(1)
+                .and_then(|before| ends.get(before))
+                .copied();
+            let end = ends.get(at).copied().unwrap_or(written.len());
+            self.put_key(out, place);
+            out.put(written.get(start.unwrap_or(0)..end).unwrap_or_default());
+        }
+        if values.over_ceiling() {
+            out.set_overflowed();
+        }
+    }
+
+    pub(super) fn put_empty(&self, out: &mut Buffer) {
+        out.put(&self.empty);
+    }
+}
+
+/// The bytes before a value: the row's beginning for the first, a comma for the others.
+fn before_value(shape: &StepShape, table: &str, place: usize, column: &str) -> Vec<u8> {
+    let mut out = Buffer::new();
+    match (shape.format, place) {
+        (_, 0) => out.put(&row_start(shape, table)),
+        (Format::Json, _) => out.put(b",\n        "),
+        (Format::Ndjson, _) => out.put(b","),
+    }
+    if shape.format == Format::Json && place == 0 {
+        out.put(b"\n        ");
+    }
+    string(&mut out, column);
+    out.put(match shape.format {
+        Format::Json => b": ".as_slice(),
+        Format::Ndjson => b":",
+    });
+    out.written().to_vec()
+}
+
+/// A document's rows each begin with the comma that parts them; the document drops the first.
+fn row_start(shape: &StepShape, table: &str) -> Vec<u8> {
+    let mut out = Buffer::new();
+    match shape.format {
+        Format::Json => out.put(b",\n      {"),
+        Format::Ndjson => {
+            out.put(b"{\"config\":");
+            string(&mut out, &shape.datasource);
+            out.put(b",\"table\":");
+            string(&mut out, table);
+            out.put(b",\"row\":{");
+        }
+    }
+    out.written().to_vec()
+}
+
+fn empty_row(shape: &StepShape, table: &str) -> Vec<u8> {
+    let mut row = row_start(shape, table);
+    row.extend_from_slice(match shape.format {
+        Format::Json => b"}",
+        Format::Ndjson => b"}}\n",
+    });
+    row
+}

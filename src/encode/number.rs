@@ -1,0 +1,223 @@
+//! Numbers to text: integers, and floats in their shortest form that reads back, laid out as Go
+//! does it. Keeps true: the text parses back to the same bits.
+
+use core::fmt::Write;
+
+use super::buffer::Buffer;
+
+/// The two digits of every number below a hundred.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut n = 0;
+    while n < 100 {
+        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
+        n += 1;
+    }
+    pairs
+};
+
+/// The longest integer: `-9223372036854775808` and `18446744073709551615`.
+const INTEGER_MAX: usize = 20;
+
+pub(super) fn i64(out: &mut Buffer, value: i64) {
+    if value < 0 {
+        out.put_array(b"-");
+    }
+    u64(out, value.unsigned_abs());
+}
+
+pub(super) fn u64(out: &mut Buffer, value: u64) {
+    let mut digits = [0; INTEGER_MAX];
+    let start = write_digits(&mut digits, value);
+    out.put(digits.get(start..).unwrap_or_default());
+}
+
+/// Writes the digits to the end of the array and tells where they begin.
+fn write_digits(digits: &mut [u8; INTEGER_MAX], mut value: u64) -> usize {
+    let mut at = INTEGER_MAX;
+    while value >= 10 {
+        // PROOF: at most ten pairs, for a `u64` has at most twenty digits.
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
+        value /= 100;
+    }
+    if value > 0 || at == INTEGER_MAX {
+        at -= 1;
+        digits[at] = b'0' + value as u8;
+    }
+    at
+}
+
+/// Powers of ten that are exact in an `f64`, as far as they are needed.
+const POWERS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+
+pub(super) fn f64(out: &mut Buffer, value: f64) {
+    if !value.is_finite() {
+        return special(out, value.is_nan(), value > 0.0);
+    }
+    if value.is_sign_negative() {
+        out.put_array(b"-");
+    }
+    let magnitude = value.abs();
+    if let Some((digits, scale)) = short_decimal(magnitude, 1e15) {
+        return fixed(out, digits, scale);
+    }
+    let mut digits = Digits::default();
+    // PROOF: writing to `Digits` does not fail, and neither does formatting a float.
+    let _ = write!(digits, "{magnitude:e}");
+    digits.layout(out, (1e-6..1e21).contains(&magnitude));
+}
+
+pub(super) fn f32(out: &mut Buffer, value: f32) {
+    if !value.is_finite() {
+        return special(out, value.is_nan(), value > 0.0);
+    }
+    if value.is_sign_negative() {
+        out.put_array(b"-");
+    }
+    let magnitude = value.abs();
+    let mut digits = Digits::default();
+    // PROOF: as above.
+    let _ = write!(digits, "{magnitude:e}");
+    digits.layout(out, (1e-6..1e21).contains(&magnitude));
+}
+
+/// NaN and the infinities have no JSON number: they are strings, so that one cell kills no run.
+fn special(out: &mut Buffer, nan: bool, positive: bool) {
+    out.put(match (nan, positive) {
+        (true, _) => b"\"NaN\"",
+        (false, true) => b"\"Infinity\"",
+        (false, false) => b"\"-Infinity\"",
+    });
+}
+
+/// The number as `digits / 10^scale`, if it is that for few digits.
+///
+/// Why this is exact and shortest: both operands of the division are exact, so it is rounded once,
+/// which is what reading the decimal does. And no two decimals of at most fifteen digits read as
+/// the same `f64`, so no shorter one can be found.
+fn short_decimal(magnitude: f64, below: f64) -> Option<(u64, usize)> {
+    for scale in [0, 2, 4, 6, 9] {
+        let power = POWERS[scale];
+        let scaled = magnitude * power;
+        if scaled >= below {
+            return None;
+        }
+        // The nearest integer without `round`, which `core` does not have.
+        let digits = (scaled + 0.5) as u64;
+        if digits as f64 / power == magnitude {
+            return (magnitude >= 1e-6 || digits == 0).then_some((digits, scale));
+        }
+    }
+    None
+}
+
+/// Writes `digits / 10^scale` without trailing zeros.
+fn fixed(out: &mut Buffer, mut digits: u64, mut scale: usize) {
+    while scale > 0 && digits % 10 == 0 {
+        digits /= 10;
+        scale -= 1;
+    }
+    let power = 10_u64.pow(scale as u32);
+    u64(out, digits / power);
+    if scale > 0 {
+        let mut fraction = [0; INTEGER_MAX];
+        // A leading one keeps the zeros behind the point, and its place takes the point.
+        let start = write_digits(&mut fraction, digits % power + power);
+        // PROOF: `start` is below the array's length, for there is always a digit.
+        fraction[start] = b'.';
+        out.put(fraction.get(start..).unwrap_or_default());
+    }
+}
+
+/// The digits and the exponent of `d.ddde±x`, as the standard library writes it.
+#[derive(Default)]
+struct Digits {
+    /// Without the point.
+    digits: [u8; 24],
+    len: usize,
+    exponent: i32,
+    negative_exponent: bool,
+    in_exponent: bool,
+}
+
+impl Write for Digits {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for byte in text.bytes() {
+            match byte {
+                b'e' => self.in_exponent = true,
+                b'-' => self.negative_exponent = true,
+                b'0'..=b'9' if self.in_exponent => {
+                    self.exponent = self.exponent * 10 + i32::from(byte - b'0');
+                }
+                b'0'..=b'9' => {
+                    // A shortest form has at most seventeen digits.
+                    if let Some(digit) = self.digits.get_mut(self.len) {
+                        *digit = byte;
+                        self.len += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Digits {
+    fn layout(&self, out: &mut Buffer, plain: bool) {
+        let digits = self.digits.get(..self.len).unwrap_or_default();
+        let exponent = if self.negative_exponent {
+            -self.exponent
+        } else {
+            self.exponent
+        };
+        if plain {
+            Self::plain(out, digits, exponent);
+        } else {
+            Self::scientific(out, digits, exponent);
+        }
+    }
+
+    /// `123.45`, `0.0012`, `1200`.
+    fn plain(out: &mut Buffer, digits: &[u8], exponent: i32) {
+        if exponent < 0 {
+            out.put_array(b"0.");
+            zeros(out, exponent.unsigned_abs() - 1);
+            out.put(digits);
+            return;
+        }
+        let before = exponent.unsigned_abs() as usize + 1;
+        match digits.split_at_checked(before) {
+            Some((whole, [])) => out.put(whole),
+            Some((whole, fraction)) => {
+                out.put(whole);
+                out.put_array(b".");
+                out.put(fraction);
+            }
+            None => {
+                out.put(digits);
+                zeros(out, (before - digits.len()) as u32);
+            }
+        }
+    }
+
+    /// `1.5e-9`, `1e+21`: a sign always, and no leading zero in the exponent.
+    fn scientific(out: &mut Buffer, digits: &[u8], exponent: i32) {
+        if let Some((first, rest)) = digits.split_first() {
+            out.put_array(&[*first]);
+            if !rest.is_empty() {
+                out.put_array(b".");
+                out.put(rest);
+            }
+        }
+        out.put_array(if exponent < 0 { b"e-" } else { b"e+" });
+        u64(out, u64::from(exponent.unsigned_abs()));
+    }
+}
+
+fn zeros(out: &mut Buffer, count: u32) {
+    for _ in 0..count {
+        out.put_array(b"0");
+    }
+}
