@@ -1,0 +1,302 @@
+//! Schemas: testing a connection, discovering what it has, checking a request against it.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::connections::Key;
+use super::{Engine, Inner, Op, operation};
+use crate::connection::{ConnectionDescriptor, ConnectionName};
+use crate::error::{EngineError, Mistake, MistakeKind, Stage, ValidationReport, text};
+use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Wanted};
+use crate::ports::BoxFuture;
+use crate::rt::Stop;
+use crate::run::{Fault, call, contained, discover, factory, probe, together};
+use crate::schema::{Checked, SchemaSnapshot, check_table};
+use crate::tenant::{AsTenant, TenantId};
+
+type Tenant = Result<TenantId, EngineError>;
+
+impl Engine {
+    /// Connects to a datasource and closes again.
+    ///
+    /// # Errors
+    /// `validation` malformed name · `not_found` · `connect` it cannot be connected to · `timeout`
+    /// · `unavailable` the store does not answer.
+    ///
+    /// # Cancel safety
+    /// After a drop the connection is released.
+    pub async fn test_connection(
+        &self,
+        tenant: &(impl AsTenant + ?Sized),
+        name: &str,
+    ) -> Result<(), EngineError> {
+        let (tenant, key) = (tenant.as_tenant(), Key::name(name));
+        operation!(self, "fetcher.test_connection", op => test(&mut op, tenant, key))
+    }
+
+    /// The schema of a datasource: from the cache if it has one of this connection, else live.
+    ///
+    /// # Errors
+    /// `validation` malformed name · `not_found` · `connect` · `timeout` · what the connector says.
+    /// The cache's failures are none.
+    ///
+    /// # Cancel safety
+    /// After a drop the connection is released.
+    pub async fn discover_schema(
+        &self,
+        tenant: &(impl AsTenant + ?Sized),
+        name: &str,
+    ) -> Result<Arc<SchemaSnapshot>, EngineError> {
+        let (tenant, key) = (tenant.as_tenant(), Key::name(name));
+        operation!(self, "fetcher.discover_schema", op => schema(&mut op, tenant, key, true))
+    }
+
+    /// The schema of a datasource, always live; the cache is neither read nor written.
+    ///
+    /// # Errors
+    /// As [`discover_schema`](Self::discover_schema).
+    ///
+    /// # Cancel safety
+    /// After a drop the connection is released.
+    pub async fn discover_schema_fresh(
+        &self,
+        tenant: &(impl AsTenant + ?Sized),
+        name: &str,
+    ) -> Result<Arc<SchemaSnapshot>, EngineError> {
+        let (tenant, key) = (tenant.as_tenant(), Key::name(name));
+        operation!(self, "fetcher.discover_schema_fresh", op => schema(&mut op, tenant, key, false))
+    }
+
+    /// Every mistake in a request, sorted.
+    ///
+    /// # Errors
+    /// `validation` malformed input (a blank name, a table requested twice) · `connect`, `timeout`,
+    /// `unavailable` when a datasource is down: that is no mistake of the request.
+    ///
+    /// # Cancel safety
+    /// After a drop the connections are released.
+    pub async fn validate_schema(
+        &self,
+        tenant: &(impl AsTenant + ?Sized),
+        request: &ExtractionRequest,
+    ) -> Result<ValidationReport, EngineError> {
+        let tenant = tenant.as_tenant();
+        operation!(self, "fetcher.validate_schema", op => validate(&mut op, tenant, request))
+    }
+}
+
+async fn test(op: &mut Op, tenant: Tenant, key: Result<Key, EngineError>) -> Result<(), Fault> {
+    let (store, tenant) = op.enter(tenant)?;
+    let connection = op.find(&*store, &tenant, &key?).await?;
+    let Op {
+        engine,
+        stop,
+        degraded,
+    } = op;
+    probe(&engine.ports, &engine.limits, stop, connection, degraded).await
+}
+
+async fn schema(
+    op: &mut Op,
+    tenant: Tenant,
+    key: Result<Key, EngineError>,
+    cached: bool,
+) -> Result<Arc<SchemaSnapshot>, Fault> {
+    let (store, tenant) = op.enter(tenant)?;
+    let connection = op.find(&*store, &tenant, &key?).await?;
+    let Op {
+        engine,
+        stop,
+        degraded,
+    } = op;
+    if cached {
+        return load(engine, stop, connection, degraded).await;
+    }
+    discover(&engine.ports, &engine.limits, stop, connection, degraded)
+        .await
+        .map(Arc::new)
+}
+
+/// The schema of a connection: the cached one if it is of exactly this connection, else live.
+async fn load(
+    engine: &Inner,
+    stop: &Stop,
+    connection: ConnectionDescriptor,
+    degraded: &mut Vec<Fault>,
+) -> Result<Arc<SchemaSnapshot>, Fault> {
+    let (tenant, name) = (connection.tenant.clone(), connection.name.clone());
+    let origin = connection.fingerprint();
+    if let Some(cache) = &engine.ports.cache {
+        match call(Some(stop), Stage::Cache, || cache.get(&tenant, &name)).await {
+            Ok(Some(snapshot)) if snapshot.origin() == origin => return Ok(snapshot),
+            Ok(_) => {}
+            Err(fault) => degraded.push(fault),
+        }
+    }
+    let found = discover(&engine.ports, &engine.limits, stop, connection, degraded).await?;
+    let found = Arc::new(found);
+    if let Some(cache) = &engine.ports.cache {
+        let put = || cache.put(&tenant, &name, Arc::clone(&found));
+        if let Err(fault) = call(Some(stop), Stage::Cache, put).await {
+            degraded.push(fault);
+        }
+    }
+    Ok(found)
+}
+
+async fn validate(
+    op: &mut Op,
+    tenant: Tenant,
+    request: &ExtractionRequest,
+) -> Result<ValidationReport, Fault> {
+    let (_, tenant) = op.enter(tenant)?;
+    let wanted = Wanted::parse(request, &op.engine.limits)?;
+    check(op, &tenant, wanted).await.map(|(report, _)| report)
+}
+
+/// A datasource as it was found: its connection and its schema.
+struct Found {
+    connection: ConnectionDescriptor,
+    schema: Arc<SchemaSnapshot>,
+}
+
+/// Checks a request against the datasources that it names: the report, and the steps that a plan
+/// has if the report is empty.
+pub(super) async fn check(
+    op: &mut Op,
+    tenant: &TenantId,
+    wanted: Wanted<'_>,
+) -> Result<(ValidationReport, Vec<PlannedDatasource>), Fault> {
+    let Wanted {
+        limits,
+        datasources,
+        mut mistakes,
+        ..
+    } = wanted;
+    if mistakes
+        .iter()
+        .any(|mistake| mistake.kind == MistakeKind::LimitExceeded)
+    {
+        return Ok((ValidationReport::new(mistakes), Vec::new()));
+    }
+    let jobs = datasources
+        .iter()
+        .map(|wanted| look_up(op, tenant, wanted.name))
+        .collect();
+    let looked_up = together(jobs, limits.max_concurrency, &op.stop).await?;
+    let mut steps = Vec::with_capacity(datasources.len());
+    for (wanted, (found, degraded)) in datasources.into_iter().zip(looked_up) {
+        op.degraded.extend(degraded);
+        let Some(Found { connection, schema }) = found else {
+            let mistake = Mistake::new(MistakeKind::DatasourceNotFound, text::DATASOURCE_UNKNOWN);
+            mistakes.push(mistake.datasource(wanted.name));
+            continue;
+        };
+        let factory = factory(&op.engine.ports, &connection.endpoint.kind)?;
+        let mut tables: Vec<PlannedTable> = Vec::with_capacity(wanted.tables.len());
+        for table in &wanted.tables {
+            let canonical = contained(Stage::Validate, || factory.canonical_table(table.name))?;
+            let canonical = canonical.unwrap_or_else(|| Arc::clone(table.name));
+            let place = |kind, detail| {
+                Mistake::new(kind, detail)
+                    .datasource(wanted.name)
+                    .table(table.name)
+            };
+            let Some(schema) = schema.table(&canonical) else {
+                mistakes.push(place(MistakeKind::TableNotFound, text::TABLE_UNKNOWN));
+                continue;
+            };
+            let fields = (!table.is_all()).then_some(table.fields);
+            let checked = check_table(schema, fields, &table.filters, text::FILTER_FIELD);
+            let Checked {
+                fields,
+                unknown,
+                filters,
+            } = checked;
+            if u64::try_from(fields.len()).is_ok_and(|n| n > limits.max_fields_per_table.into()) {
+                mistakes.push(place(MistakeKind::LimitExceeded, text::TOO_MANY_FIELDS));
+            }
+            mistakes.extend(
+                unknown.iter().map(|field| {
+                    place(MistakeKind::FieldNotFound, text::FIELD_UNKNOWN).field(field)
+                }),
+            );
+            mistakes.extend(
+                filters
+                    .iter()
+                    .map(|(field, detail)| place(MistakeKind::InvalidFilter, detail).field(field)),
+            );
+            let filters = table
+                .filters
+                .iter()
+                .map(|filter| (*filter).clone())
+                .collect();
+            tables.push(PlannedTable {
+                name: canonical,
+                fields,
+                filters,
+            });
+        }
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        if tables
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.name == b.name))
+        {
+            let error = EngineError::validation(Stage::Validate, text::TABLE_TWICE);
+            return Err(error.at_datasource(wanted.name).into());
+        }
+        steps.push(PlannedDatasource {
+            fingerprint: connection.fingerprint(),
+            connection: connection.id,
+            name: connection.name,
+            tables: tables.into(),
+        });
+    }
+    Ok((ValidationReport::new(mistakes), steps))
+}
+
+type LookedUp = (Option<Found>, Vec<Fault>);
+
+/// The connection of this name and its schema; nothing if the tenant has no such connection.
+fn look_up(
+    op: &Op,
+    tenant: &TenantId,
+    name: &Arc<str>,
+) -> BoxFuture<'static, Result<LookedUp, Fault>> {
+    let op = Op {
+        engine: Arc::clone(&op.engine),
+        stop: op.stop.clone(),
+        degraded: Vec::new(),
+    };
+    let (tenant, name) = (tenant.clone(), Arc::clone(name));
+    Box::pin(async move {
+        let Op {
+            engine,
+            stop,
+            mut degraded,
+        } = op;
+        // A name that no connection can have is one that the tenant does not have.
+        let Ok(parsed) = ConnectionName::parse(&name) else {
+            return Ok((None, degraded));
+        };
+        let Some(store) = &engine.ports.connections else {
+            return Ok((None, degraded));
+        };
+        let find = || store.find(&tenant, &parsed);
+        let found = call(Some(&stop), Stage::Store, find).await?;
+        let is_meant = |c: &ConnectionDescriptor| c.tenant == tenant && c.name == parsed;
+        let Some(connection) = found.filter(is_meant) else {
+            return Ok((None, degraded));
+        };
+        let loaded = load(&engine, &stop, connection.clone(), &mut degraded).await;
+        let schema = loaded.map_err(|fault| match fault.error.stage() {
+            Stage::Run => fault,
+            _ => Fault {
+                error: fault.error.at_datasource(&name),
+                ..fault
+            },
+        })?;
+        Ok((Some(Found { connection, schema }), degraded))
+    })
+}

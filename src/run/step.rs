@@ -1,0 +1,189 @@
+//! One datasource's part of a run: its connector, its row batch, and what waits to be written.
+//!
+//! ```text
+//! Waiting ─▶ Busy(connect) ─▶ Busy(open) ─▶ Idle ⇄ Busy(fetch) ─End─▶ Busy(close) ─▶ Over
+//!               └───────────────┴────────────┴─ error, stop ────────────▲
+//! ```
+//! Keeps true: a connector is in exactly one place, here or in the one call that is open on it; once
+//! it is closed nothing brings it back.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::connection::ConnectionDescriptor;
+use crate::encode::{Chunk, Format, Parts, RowBatch};
+use crate::extraction::{PlannedDatasource, TableCount};
+use crate::limits::Limits;
+use crate::ports::Connector;
+
+/// How many emptied buffers a step keeps for its next batches.
+const SPARE_MAX: usize = 2;
+
+pub(super) enum State {
+    Waiting,
+    /// A call is open on the connector, and has it.
+    Busy,
+    /// Open, and nobody reads.
+    Idle(Box<dyn Connector>),
+    Over,
+}
+
+pub(super) struct Step {
+    pub(super) connection: Option<ConnectionDescriptor>,
+    pub(super) state: State,
+    /// The batch, while no fetch has it.
+    pub(super) batch: Option<RowBatch>,
+    /// The cursor has ended, or the step has failed: no more rows come.
+    pub(super) ended: bool,
+    /// Rows that wait to be written, in order.
+    pub(super) queue: VecDeque<Chunk>,
+    pub(super) queued_bytes: u64,
+    spare: Vec<Vec<u8>>,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+    /// Rows encoded per planned table, beside what was written of each.
+    encoded: Vec<u64>,
+    pub(super) tables: Vec<TableCount>,
+    /// Direct mode: what the document gets from here.
+    pub(super) parts: Option<Parts>,
+}
+
+impl Step {
+    pub(super) fn new(planned: &PlannedDatasource, format: Format) -> Self {
+        let datasource = planned.name.shared();
+        let tables = planned.tables.iter().map(|table| TableCount {
+            datasource: Arc::clone(datasource),
+            table: Arc::clone(&table.name),
+            rows: 0,
+            bytes: 0,
+        });
+        let names = || planned.tables.iter().map(|table| Arc::clone(&table.name));
+        Self {
+            connection: None,
+            state: State::Waiting,
+            batch: Some(RowBatch::new(planned.shape(format))),
+            ended: false,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            spare: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            encoded: planned.tables.iter().map(|_| 0).collect(),
+            tables: tables.collect(),
+            parts: (format == Format::Json).then(|| Parts::new(Arc::clone(datasource), names())),
+        }
+    }
+
+    /// Whether another batch may be fetched: a connector is at hand, and the rows that wait leave
+    /// room.
+    pub(super) fn may_fetch(&self, limits: &Limits) -> bool {
+        matches!(self.state, State::Idle(_)) && self.queued_bytes < limits.read_ahead_bytes
+    }
+
+    /// Takes the connector and the batch for a fetch.
+    pub(super) fn start_fetch(
+        &mut self,
+        limits: &Limits,
+    ) -> Option<(Box<dyn Connector>, RowBatch)> {
+        let batch = self.batch.take()?;
+        let State::Idle(connector) = core::mem::replace(&mut self.state, State::Busy) else {
+            return None;
+        };
+        let mut batch = batch;
+        // A step alone can take no more than the whole; the run checks the sum.
+        let bytes = limits.max_result_bytes.saturating_sub(self.bytes);
+        batch.set_allowance(bytes, limits.max_rows.saturating_sub(self.rows));
+        Some((connector, batch))
+    }
+
+    /// Takes the rows out of a batch that came back.
+    pub(super) fn take_rows(
+        &mut self,
+        mut batch: RowBatch,
+    ) -> Result<Chunk, crate::encode::RowFault> {
+        let chunk = batch.take(self.spare.pop().unwrap_or_default())?;
+        self.rows += chunk.rows();
+        self.bytes += chunk.len as u64;
+        for run in &chunk.runs {
+            if let Some(at) = self.place(&batch, run.table)
+                && let Some(encoded) = self.encoded.get_mut(at)
+            {
+                *encoded += run.rows;
+            }
+        }
+        let chunk = chunk.with_tables(|table| self.place(&batch, table));
+        self.batch = Some(batch);
+        Ok(chunk)
+    }
+
+    /// Which planned table a batch's table is.
+    fn place(&self, batch: &RowBatch, table: u32) -> Option<usize> {
+        let name = batch.tables().get(table as usize)?;
+        self.tables
+            .binary_search_by(|count| count.table.cmp(name))
+            .ok()
+    }
+
+    /// Queues rows for the writer.
+    pub(super) fn enqueue(&mut self, chunk: Chunk) {
+        self.queued_bytes += chunk.len as u64;
+        self.queue.push_back(chunk);
+    }
+
+    /// The next rows to write.
+    pub(super) fn dequeue(&mut self) -> Option<Chunk> {
+        let chunk = self.queue.pop_front()?;
+        self.queued_bytes -= chunk.len as u64;
+        Some(chunk)
+    }
+
+    /// Counts rows as part of the result, and keeps their memory.
+    pub(super) fn delivered(&mut self, chunk: Chunk) {
+        self.count(&chunk);
+        if self.spare.len() < SPARE_MAX && !self.ended {
+            self.spare.push(chunk.bytes);
+        }
+    }
+
+    pub(super) fn count(&mut self, chunk: &Chunk) {
+        for run in &chunk.runs {
+            if let Some(count) = self.tables.get_mut(run.table as usize) {
+                count.rows += run.rows;
+                count.bytes += run.bytes as u64;
+            }
+        }
+    }
+
+    /// Whether every row has come and none waits.
+    pub(super) fn is_drained(&self) -> bool {
+        self.ended && self.queue.is_empty()
+    }
+
+    /// Whether as many rows were delivered as were encoded, table by table.
+    pub(super) fn is_consistent(&self) -> bool {
+        self.tables
+            .iter()
+            .zip(&self.encoded)
+            .all(|(count, encoded)| count.rows == *encoded)
+    }
+
+    /// Drops what the step holds beside its connector and its counts.
+    pub(super) fn free(&mut self) {
+        self.spare = Vec::new();
+        self.batch = None;
+    }
+
+    /// Makes the step's rows as if they had never been.
+    pub(super) fn discard(&mut self) {
+        self.free();
+        self.queue.clear();
+        self.queued_bytes = 0;
+        self.rows = 0;
+        self.bytes = 0;
+        self.parts = None;
+        self.tables.clear();
+        self.encoded.clear();
+    }
+}
