@@ -19,21 +19,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = MemoryDatasource::new();
     source.put("crm", [people])?;
     let engine = Engine::builder()
-        .connectors(Arc::new(
-            MemoryConnectorRegistry::new().with("memory", Arc::new(source)),
-        ))
+        .connectors(Arc::new(MemoryConnectorRegistry::new().with("memory", Arc::new(source))))
         .connection_store(Arc::new(MemoryConnectionStore::new()))
         .build()?;
-    let request = ExtractionRequest::new()
-        .table("crm", "people", ["*"])
-        .filter("crm", "people", Filter::like("name", "A%"));
+    let request = ExtractionRequest::new().table("crm", "people", ["*"]).filter(
+        "crm",
+        "people",
+        Filter::like("name", "A%"),
+    );
     let result = block_on(async {
         let crm = ConnectionInput::new("crm", "memory").database("crm");
         engine.create_connection("acme", crm).await?;
         let plan = engine.plan_extraction("acme", &request).await?;
-        engine
-            .execute_extraction(&plan, ExecuteOptions::new())
-            .await
+        engine.execute_extraction(&plan, ExecuteOptions::new()).await
     })?;
     let Output::Document(document) = result.output else {
         return Err("direct mode".into());

@@ -17,6 +17,7 @@ use crate::value::{Value, ValueKind, compare};
 
 /// What a filter asks of a cell.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[expect(clippy::exhaustive_enums, reason = "a connector must not forget one")]
 pub enum Operator {
     /// Equal to any of the values.
     Eq,
@@ -76,9 +77,7 @@ impl Operator {
     /// The operator of that name, exactly as [`as_str`](Self::as_str) gives it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|operator| operator.as_str() == name)
+        Self::ALL.into_iter().find(|operator| operator.as_str() == name)
     }
 }
 
@@ -103,12 +102,7 @@ impl Filter {
     #[must_use]
     pub fn new(field: impl Into<Arc<str>>, operator: Operator, values: Vec<Value>) -> Self {
         let fault = find_fault(operator, &values);
-        Self {
-            field: field.into(),
-            operator,
-            values,
-            fault,
-        }
+        Self { field: field.into(), operator, values, fault }
     }
 
     /// The field equals the value.
@@ -157,11 +151,7 @@ impl Filter {
         field: impl Into<Arc<str>>,
         values: impl IntoIterator<Item = V>,
     ) -> Self {
-        Self::new(
-            field,
-            Operator::In,
-            values.into_iter().map(Into::into).collect(),
-        )
+        Self::new(field, Operator::In, values.into_iter().map(Into::into).collect())
     }
 
     /// The field equals none of the values.
@@ -170,11 +160,7 @@ impl Filter {
         field: impl Into<Arc<str>>,
         values: impl IntoIterator<Item = V>,
     ) -> Self {
-        Self::new(
-            field,
-            Operator::Nin,
-            values.into_iter().map(Into::into).collect(),
-        )
+        Self::new(field, Operator::Nin, values.into_iter().map(Into::into).collect())
     }
 
     /// The field does not equal the value.
@@ -281,11 +267,7 @@ impl Filter {
             return None;
         }
         let values = self.values.iter().map(|value| value.convert_to(kind));
-        Some(Self::new(
-            Arc::clone(&self.field),
-            self.operator,
-            values.collect::<Option<_>>()?,
-        ))
+        Some(Self::new(Arc::clone(&self.field), self.operator, values.collect::<Option<_>>()?))
     }
 }
 
@@ -353,11 +335,7 @@ fn find_fault(operator: Operator, values: &[Value]) -> Option<FilterFault> {
     }
     match (operator, values) {
         (Operator::Like, [Value::String(pattern)]) => {
-            let escapes = pattern
-                .bytes()
-                .rev()
-                .take_while(|&byte| byte == b'\\')
-                .count();
+            let escapes = pattern.bytes().rev().take_while(|&byte| byte == b'\\').count();
             (escapes % 2 == 1).then_some(FilterFault::PatternEndsInEscape)
         }
         (Operator::Like, _) => Some(FilterFault::PatternNotString),

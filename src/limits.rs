@@ -96,36 +96,15 @@ impl Limits {
             read_ahead_bytes,
         } = self;
         let zero = [
-            (
-                *max_datasources == 0,
-                "limits.maxDatasources must not be zero",
-            ),
-            (
-                *max_tables_per_datasource == 0,
-                "limits.maxTablesPerDatasource must not be zero",
-            ),
-            (
-                *max_fields_per_table == 0,
-                "limits.maxFieldsPerTable must not be zero",
-            ),
-            (
-                *max_concurrency == 0,
-                "limits.maxConcurrency must not be zero",
-            ),
-            (
-                *max_duration == Some(Duration::ZERO),
-                "limits.maxDuration must not be zero",
-            ),
-            (
-                *max_result_bytes == 0,
-                "limits.maxResultBytes must not be zero",
-            ),
+            (*max_datasources == 0, "limits.maxDatasources must not be zero"),
+            (*max_tables_per_datasource == 0, "limits.maxTablesPerDatasource must not be zero"),
+            (*max_fields_per_table == 0, "limits.maxFieldsPerTable must not be zero"),
+            (*max_concurrency == 0, "limits.maxConcurrency must not be zero"),
+            (*max_duration == Some(Duration::ZERO), "limits.maxDuration must not be zero"),
+            (*max_result_bytes == 0, "limits.maxResultBytes must not be zero"),
             (*max_rows == 0, "limits.maxRows must not be zero"),
             (teardown.is_zero(), "limits.teardown must not be zero"),
-            (
-                *read_ahead_bytes == 0,
-                "limits.readAheadBytes must not be zero",
-            ),
+            (*read_ahead_bytes == 0, "limits.readAheadBytes must not be zero"),
         ];
         match zero.into_iter().find(|(is_zero, _)| *is_zero) {
             Some((_, message)) => Err(EngineError::validation(Stage::Configure, message)),
@@ -150,11 +129,7 @@ impl Limits {
             read_ahead_bytes,
         } = wishes;
         let ceiling = self.max_duration.unwrap_or(Duration::MAX);
-        let duration = lower(
-            ceiling,
-            *max_duration,
-            "limits.maxDuration is above its ceiling",
-        )?;
+        let duration = lower(ceiling, *max_duration, "limits.maxDuration is above its ceiling")?;
         Ok(Self {
             max_datasources: lower(
                 self.max_datasources,
@@ -182,16 +157,8 @@ impl Limits {
                 *max_result_bytes,
                 "limits.maxResultBytes is above its ceiling",
             )?,
-            max_rows: lower(
-                self.max_rows,
-                *max_rows,
-                "limits.maxRows is above its ceiling",
-            )?,
-            teardown: lower(
-                self.teardown,
-                *teardown,
-                "limits.teardown is above its ceiling",
-            )?,
+            max_rows: lower(self.max_rows, *max_rows, "limits.maxRows is above its ceiling")?,
+            teardown: lower(self.teardown, *teardown, "limits.teardown is above its ceiling")?,
             read_ahead_bytes: lower(
                 self.read_ahead_bytes,
                 *read_ahead_bytes,

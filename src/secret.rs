@@ -21,10 +21,7 @@ use core::hint::black_box;
 /// let secret = fetcher_engine::Secret::from("hunter2");
 /// let copy = secret.clone();
 /// ```
-#[allow(
-    missing_debug_implementations,
-    reason = "a secret has no printable form"
-)]
+#[allow(missing_debug_implementations, reason = "a secret has no printable form")]
 pub struct Secret(Vec<u8>);
 
 impl Secret {
@@ -83,11 +80,8 @@ impl PartialEq for Secret {
         if self.0.len() != other.0.len() {
             return false;
         }
-        let differing = self
-            .0
-            .iter()
-            .zip(&other.0)
-            .fold(0, |seen, (a, b)| black_box(seen | (a ^ b)));
+        let differing =
+            self.0.iter().zip(&other.0).fold(0, |seen, (a, b)| black_box(seen | (a ^ b)));
         black_box(differing) == 0
     }
 }

@@ -27,16 +27,11 @@ impl TenantId {
         // The length first: a hostile megabyte is not looked at.
         let well_formed = id.len() <= TENANT_ID_BYTES_MAX
             && id.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && id
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
         if well_formed {
             Ok(Self(id.into()))
         } else {
-            Err(EngineError::validation(
-                Stage::Validate,
-                text::TENANT_INVALID,
-            ))
+            Err(EngineError::validation(Stage::Validate, text::TENANT_INVALID))
         }
     }
 

@@ -25,11 +25,7 @@ mod by_the_standard {
         let (mut low, mut high) = (0_u128, 1 << (128 / power - 1));
         while high - low > 1 {
             let middle = low.midpoint(high);
-            if middle.pow(power) <= n {
-                low = middle
-            } else {
-                high = middle
-            }
+            if middle.pow(power) <= n { low = middle } else { high = middle }
         }
         low
     }
@@ -61,10 +57,7 @@ mod by_the_standard {
 
     impl Standard {
         pub(crate) fn new() -> Self {
-            Self {
-                k: fractions(3),
-                h0: fractions(2),
-            }
+            Self { k: fractions(3), h0: fractions(2) }
         }
 
         /// 6.2.2
@@ -79,9 +72,7 @@ mod by_the_standard {
                     let (x, y) = (w[t - 2], w[t - 15]);
                     let s1 = x.rotate_right(17) ^ x.rotate_right(19) ^ (x >> 10);
                     let s0 = y.rotate_right(7) ^ y.rotate_right(18) ^ (y >> 3);
-                    let sum = [s1, w[t - 7], s0, w[t - 16]]
-                        .into_iter()
-                        .fold(0, u32::wrapping_add);
+                    let sum = [s1, w[t - 7], s0, w[t - 16]].into_iter().fold(0, u32::wrapping_add);
                     w.push(sum);
                 }
                 let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
@@ -122,9 +113,7 @@ impl Random {
 
     /// `len` is rounded up to a multiple of eight.
     fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len.div_ceil(8))
-            .flat_map(|_| self.next().to_le_bytes())
-            .collect()
+        (0..len.div_ceil(8)).flat_map(|_| self.next().to_le_bytes()).collect()
     }
 }
 
@@ -199,27 +188,17 @@ fn nist_monte_carlo() {
 fn examples_of_the_standard() {
     let million = vec![b'a'; 1_000_000];
     let examples: [(&[u8], &str); 3] = [
-        (
-            b"abc",
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-        ),
+        (b"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         (
             b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
         ),
-        (
-            &million,
-            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
-        ),
+        (&million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
     ];
     for (message, expected) in examples {
         assert_eq!(sha256(message).to_string(), expected);
         for backend in backends() {
-            assert_eq!(
-                digest_on(backend, [message]).to_string(),
-                expected,
-                "on {backend}"
-            );
+            assert_eq!(digest_on(backend, [message]).to_string(), expected, "on {backend}");
         }
     }
 }
@@ -233,11 +212,7 @@ fn every_length_to_300_as_the_standard_says() {
         let expected = Digest::from_bytes(standard.hash(message));
         assert_eq!(sha256(message), expected, "{length} bytes");
         for backend in backends() {
-            assert_eq!(
-                digest_on(backend, [message]),
-                expected,
-                "{length} bytes on {backend}"
-            );
+            assert_eq!(digest_on(backend, [message]), expected, "{length} bytes on {backend}");
         }
     }
 }
@@ -252,11 +227,7 @@ fn every_cut_of_a_message_in_two() {
             let found = digest_on(backend, [head, tail]);
             assert_eq!(found, expected, "cut at {at} on {backend}");
         }
-        assert_eq!(
-            digest_on(backend, message.chunks(1)),
-            expected,
-            "bytes, on {backend}"
-        );
+        assert_eq!(digest_on(backend, message.chunks(1)), expected, "bytes, on {backend}");
     }
 }
 
@@ -294,11 +265,7 @@ fn every_alignment() {
         let message = &data[offset..offset + 256];
         let expected = Digest::from_bytes(standard.hash(message));
         for backend in backends() {
-            assert_eq!(
-                digest_on(backend, [message]),
-                expected,
-                "at {offset} on {backend}"
-            );
+            assert_eq!(digest_on(backend, [message]), expected, "at {offset} on {backend}");
         }
     }
 }
@@ -309,11 +276,7 @@ fn sixteen_mebibytes_the_same_on_each_backend() {
     // From Python's hashlib, over the same bytes.
     let expected = "fffbd2b9d0196749b49a8acb5bfda88626cc338a7832cc0a09a0a4e411d38801";
     for backend in backends() {
-        assert_eq!(
-            digest_on(backend, [&message[..]]).to_string(),
-            expected,
-            "on {backend}"
-        );
+        assert_eq!(digest_on(backend, [&message[..]]).to_string(), expected, "on {backend}");
     }
 }
 
@@ -338,11 +301,7 @@ fn backends_are_named_best_first() {
     assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
     assert_eq!(names.first(), Some(&Sha256::new().backend()));
     assert_eq!(names.first(), Some(&Sha256::default().backend()));
-    assert!(
-        names
-            .iter()
-            .all(|name| ["sha-ni", "aarch64-sha2", "portable"].contains(name))
-    );
+    assert!(names.iter().all(|name| ["sha-ni", "aarch64-sha2", "portable"].contains(name)));
     for unknown in ["", "none", "Portable", "sha-ni "] {
         assert!(Sha256::with_backend(unknown).is_none(), "{unknown:?}");
     }
@@ -410,9 +369,6 @@ fn digests_sort_as_their_text() {
     let mut texts: Vec<String> = digests.iter().map(Digest::to_string).collect();
     digests.sort();
     texts.sort();
-    assert_eq!(
-        digests.iter().map(Digest::to_string).collect::<Vec<_>>(),
-        texts
-    );
+    assert_eq!(digests.iter().map(Digest::to_string).collect::<Vec<_>>(), texts);
     assert_eq!(digests.into_iter().collect::<HashSet<_>>().len(), 100);
 }

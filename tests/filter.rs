@@ -24,9 +24,7 @@ impl Rng {
 
     fn text(&mut self, alphabet: &[&str], longest: u64) -> String {
         let len = self.below(longest + 1);
-        (0..len)
-            .map(|_| alphabet[self.below(alphabet.len() as u64) as usize])
-            .collect()
+        (0..len).map(|_| alphabet[self.below(alphabet.len() as u64) as usize]).collect()
     }
 }
 
@@ -40,9 +38,7 @@ const U: Option<bool> = None;
 
 #[test]
 fn operators_have_their_names() {
-    let names = [
-        "eq", "gt", "gte", "lt", "lte", "between", "in", "nin", "ne", "like",
-    ];
+    let names = ["eq", "gt", "gte", "lt", "lte", "between", "in", "nin", "ne", "like"];
     assert_eq!(Operator::ALL.map(Operator::as_str), names);
     for operator in Operator::ALL {
         assert_eq!(Operator::parse(operator.as_str()), Some(operator));
@@ -66,10 +62,7 @@ fn conveniences_are_what_they_say() {
     assert!(Filter::not_in("f", [1]) == one(Operator::Nin));
     assert!(Filter::like("f", 1) == one(Operator::Like));
     let between = Filter::between("g", 1, "x");
-    assert_eq!(
-        (between.field(), between.operator()),
-        ("g", Operator::Between)
-    );
+    assert_eq!((between.field(), between.operator()), ("g", Operator::Between));
     assert_eq!(between.values(), [Value::I64(1), Value::from("x")]);
     assert!(Filter::eq("f", 1) != Filter::eq("f", 1_u64));
     assert!(Filter::eq("f", 1) != Filter::eq("g", 1));
@@ -91,21 +84,12 @@ fn every_operator_on_a_number_a_null_and_a_stranger() {
         // AND: false decides, unknown does not.
         (Filter::between("f", 2, "z"), [F, U, U, U, U]),
         (Filter::between("f", "a", 2), [U, U, F, U, U]),
-        (
-            Filter::new("f", Operator::Eq, vec![1.into(), 3.into()]),
-            [T, F, T, U, U],
-        ),
+        (Filter::new("f", Operator::Eq, vec![1.into(), 3.into()]), [T, F, T, U, U]),
         (Filter::is_in("f", [1, 3]), [T, F, T, U, U]),
         (Filter::not_in("f", [1, 3]), [F, T, F, U, U]),
         // OR: true decides, unknown does not.
-        (
-            Filter::is_in("f", [Value::from("x"), Value::from(2)]),
-            [U, T, U, U, T],
-        ),
-        (
-            Filter::not_in("f", [Value::from("x"), Value::from(2)]),
-            [U, F, U, U, F],
-        ),
+        (Filter::is_in("f", [Value::from("x"), Value::from(2)]), [U, T, U, U, T]),
+        (Filter::not_in("f", [Value::from("x"), Value::from(2)]), [U, F, U, U, F]),
         (Filter::like("f", "%"), [U, U, U, U, T]),
         (Filter::like("f", "y"), [U, U, U, U, F]),
     ];
@@ -113,12 +97,7 @@ fn every_operator_on_a_number_a_null_and_a_stranger() {
     for (filter, answers) in table {
         assert_eq!(filter.check(), Ok(()));
         for (cell, answer) in cells.iter().zip(answers) {
-            assert_eq!(
-                filter.evaluate(cell),
-                answer,
-                "{filter:?} {:?} {cell:?}",
-                filter.values()
-            );
+            assert_eq!(filter.evaluate(cell), answer, "{filter:?} {:?} {cell:?}", filter.values());
             assert_eq!(filter.matches(cell), answer == T);
         }
     }
@@ -130,14 +109,8 @@ fn nan_is_above_every_number_and_equals_itself() {
     for nan in &nans {
         for operand in [Value::I64(5), Value::F64(f64::INFINITY), decimal("1e999")] {
             let of = |operator| Filter::new("f", operator, vec![operand.clone()]).evaluate(nan);
-            assert_eq!(
-                [Operator::Gt, Operator::Gte, Operator::Ne, Operator::Nin].map(of),
-                [T; 4]
-            );
-            assert_eq!(
-                [Operator::Lt, Operator::Lte, Operator::Eq, Operator::In].map(of),
-                [F; 4]
-            );
+            assert_eq!([Operator::Gt, Operator::Gte, Operator::Ne, Operator::Nin].map(of), [T; 4]);
+            assert_eq!([Operator::Lt, Operator::Lte, Operator::Eq, Operator::In].map(of), [F; 4]);
         }
         for other in &nans {
             assert!(Filter::eq("f", nan.clone()).matches(other));
@@ -150,13 +123,7 @@ fn nan_is_above_every_number_and_equals_itself() {
 
 #[test]
 fn numbers_match_across_kinds_by_value() {
-    let one = [
-        1_i64.into(),
-        1_u64.into(),
-        1.0_f32.into(),
-        1.0_f64.into(),
-        decimal("1.00"),
-    ];
+    let one = [1_i64.into(), 1_u64.into(), 1.0_f32.into(), 1.0_f64.into(), decimal("1.00")];
     for (a, b) in one.iter().flat_map(|a| one.iter().map(move |b| (a, b))) {
         assert!(Filter::eq("f", a.clone()).matches(b), "{a:?} {b:?}");
     }
@@ -193,10 +160,7 @@ fn malformed_filters_say_why_and_keep_nothing() {
             assert_eq!(filter.evaluate(&Value::Null), None);
         }
     }
-    assert_eq!(
-        Filter::like("f", 5).check(),
-        Err(FilterFault::PatternNotString)
-    );
+    assert_eq!(Filter::like("f", 5).check(), Err(FilterFault::PatternNotString));
     for (pattern, whole) in [
         (r"\", false),
         (r"\\", true),
@@ -231,10 +195,7 @@ fn like_agrees_with_its_definition() {
     let mut rng = Rng(8);
     let (mut kept, mut faults) = (0, 0);
     for _ in 0..20_000 {
-        let pattern = rng.text(
-            &["a", "b", "é", "%", "%", "_", "\\%", "\\\\", "\\a", "\\"],
-            6,
-        );
+        let pattern = rng.text(&["a", "b", "é", "%", "%", "_", "\\%", "\\\\", "\\a", "\\"], 6);
         let text = rng.text(&["a", "b", "a", "é", "%", "_", "\\"], 8);
         let filter = Filter::like("f", pattern.as_str());
         if filter.check().is_err() {
@@ -243,17 +204,10 @@ fn like_agrees_with_its_definition() {
         }
         let chars = |text: &str| text.chars().collect::<Vec<_>>();
         let expected = naive_like(&chars(&text), &chars(&pattern));
-        assert_eq!(
-            filter.matches(&text.as_str().into()),
-            expected,
-            "{text:?} like {pattern:?}"
-        );
+        assert_eq!(filter.matches(&text.as_str().into()), expected, "{text:?} like {pattern:?}");
         kept += usize::from(expected);
     }
-    assert!(
-        kept > 1000 && faults > 100,
-        "one-sided inputs: {kept} kept, {faults} malformed"
-    );
+    assert!(kept > 1000 && faults > 100, "one-sided inputs: {kept} kept, {faults} malformed");
 }
 
 #[test]
@@ -278,11 +232,7 @@ fn like_on_chosen_texts() {
         ("aXbXc", "a%b%c", true),
         ("x", r"\x", true),
     ] {
-        assert_eq!(
-            Filter::like("f", pattern).evaluate(&text.into()),
-            Some(keeps),
-            "{pattern}"
-        );
+        assert_eq!(Filter::like("f", pattern).evaluate(&text.into()), Some(keeps), "{pattern}");
     }
     // Every `%` could end anywhere; only the latest is ever reconsidered.
     let text = Value::from("a".repeat(5_000));
@@ -316,60 +266,32 @@ fn a_filter_applies_to_the_columns_that_its_values_fit() {
     use ValueKind as K;
     let day = Value::from(Date::from_days(0));
     let table: [(Filter, &[ValueKind]); 12] = [
-        (
-            Filter::eq("f", 7),
-            &[K::I64, K::U64, K::F32, K::F64, K::Decimal],
-        ),
+        (Filter::eq("f", 7), &[K::I64, K::U64, K::F32, K::F64, K::Decimal]),
         (Filter::eq("f", -7), &[K::I64, K::F32, K::F64, K::Decimal]),
         (Filter::gt("f", 0.5), &[K::F32, K::F64, K::Decimal]),
         (Filter::gt("f", "abc"), &[K::String]),
-        (
-            Filter::lt("f", "7"),
-            &[K::I64, K::U64, K::F32, K::F64, K::Decimal, K::String],
-        ),
+        (Filter::lt("f", "7"), &[K::I64, K::U64, K::F32, K::F64, K::Decimal, K::String]),
         (Filter::is_in("f", ["7", "x"]), &[K::String]),
-        (
-            Filter::ne("f", day.clone()),
-            &[K::Date, K::Timestamp, K::Instant],
-        ),
+        (Filter::ne("f", day.clone()), &[K::Date, K::Timestamp, K::Instant]),
         (Filter::ne("f", Time::MIDNIGHT), &[K::Time]),
         (Filter::ne("f", Timestamp::INFINITY), &[K::Timestamp]),
-        (
-            Filter::not_in("f", [day, Instant::INFINITY.into()]),
-            &[K::Instant],
-        ),
+        (Filter::not_in("f", [day, Instant::INFINITY.into()]), &[K::Instant]),
         (Filter::eq("f", Uuid([0; 16])), &[K::Uuid]),
         (Filter::like("f", "true"), &[K::String]),
     ];
     for (filter, columns) in table {
         for kind in KINDS {
             let applied = filter.for_column(kind);
-            assert_eq!(
-                applied.is_some(),
-                columns.contains(&kind),
-                "{filter:?} {kind}"
-            );
+            assert_eq!(applied.is_some(), columns.contains(&kind), "{filter:?} {kind}");
             if let Some(applied) = applied {
-                assert_eq!(
-                    (applied.field(), applied.operator()),
-                    ("f", filter.operator())
-                );
+                assert_eq!((applied.field(), applied.operator()), ("f", filter.operator()));
                 assert_eq!(applied.check(), Ok(()));
                 assert_eq!(applied.values().len(), filter.values().len());
-                assert!(
-                    applied
-                        .values()
-                        .iter()
-                        .all(|value| value.kind() == Some(kind))
-                );
+                assert!(applied.values().iter().all(|value| value.kind() == Some(kind)));
             }
         }
     }
-    for composite in [
-        Value::Json("1".into()),
-        Value::List(vec![]),
-        Value::Map([].into()),
-    ] {
+    for composite in [Value::Json("1".into()), Value::List(vec![]), Value::Map([].into())] {
         let filter = Filter::eq("f", composite.clone());
         assert!(KINDS.iter().all(|&kind| filter.for_column(kind).is_none()));
         assert_eq!(filter.evaluate(&composite), None);
@@ -381,11 +303,7 @@ fn between_dates_is_inclusive_by_the_columns_own_type() {
     let days = Filter::between("f", "2024-03-01", "2024-03-31");
     let date = |text| Value::from(Date::parse(text));
     let dates = days.for_column(ValueKind::Date).expect("dates");
-    for (text, keeps) in [
-        ("2024-02-29", false),
-        ("2024-03-01", true),
-        ("2024-03-31", true),
-    ] {
+    for (text, keeps) in [("2024-02-29", false), ("2024-03-01", true), ("2024-03-31", true)] {
         assert_eq!(dates.evaluate(&date(text)), Some(keeps), "{text}");
     }
     let moments = days.for_column(ValueKind::Timestamp).expect("timestamps");

@@ -33,9 +33,7 @@ impl Rng {
 
     fn digits(&mut self, len: u64) -> String {
         // Few distinct digits, so that long common prefixes are common.
-        (0..len)
-            .map(|_| ["0", "0", "1", "9"][self.below(4) as usize])
-            .collect()
+        (0..len).map(|_| ["0", "0", "1", "9"][self.below(4) as usize]).collect()
     }
 }
 
@@ -124,11 +122,7 @@ fn kinds_have_their_names() {
         "list",
         "map",
     ];
-    let kinds: Vec<_> = samples()
-        .iter()
-        .filter_map(Value::kind)
-        .map(ValueKind::as_str)
-        .collect();
+    let kinds: Vec<_> = samples().iter().filter_map(Value::kind).map(ValueKind::as_str).collect();
     assert_eq!(kinds, names);
     assert_eq!(Value::Null.kind(), None);
 }
@@ -148,56 +142,28 @@ fn values_convert_exactly_or_are_refused() {
         ((-0.0_f32).into(), K::I64, Value::I64(0)),
         ((i64::MIN as f64).into(), K::I64, Value::I64(i64::MIN)),
         (value("1.20e1"), K::I64, Value::I64(12)),
-        (
-            value("-9223372036854775808.000"),
-            K::I64,
-            Value::I64(i64::MIN),
-        ),
+        (value("-9223372036854775808.000"), K::I64, Value::I64(i64::MIN)),
         (value("0e999999"), K::U64, Value::U64(0)),
         (0.1_f64.into(), K::Decimal, value("0.1")),
         (0.1_f32.into(), K::Decimal, value("0.1")),
         (10.0_f64.into(), K::Decimal, value("10")),
         (1e300_f64.into(), K::Decimal, value("1e300")),
         (f64::NEG_INFINITY.into(), K::Decimal, value("-Infinity")),
-        (
-            9_007_199_254_740_993_i64.into(),
-            K::F64,
-            Value::F64(9_007_199_254_740_992.0),
-        ),
+        (9_007_199_254_740_993_i64.into(), K::F64, Value::F64(9_007_199_254_740_992.0)),
         (0.1_f64.into(), K::F32, Value::F32(0.1)),
         (f64::INFINITY.into(), K::F32, Value::F32(f32::INFINITY)),
         (0.1_f32.into(), K::F64, Value::F64(f64::from(0.1_f32))),
         // Rounded by way of a double, this would end on the even neighbour.
-        (
-            value("1.000000059604644775390626"),
-            K::F32,
-            Value::F32(1.000_000_1),
-        ),
+        (value("1.000000059604644775390626"), K::F32, Value::F32(1.000_000_1)),
         (value("1e-400"), K::F64, Value::F64(0.0)),
         (value("-1e-99999999"), K::F32, Value::F32(-0.0)),
         (value("NaN"), K::F64, Value::F64(f64::NAN)),
-        (
-            date.into(),
-            K::Timestamp,
-            Timestamp::new(midnight, 0).into(),
-        ),
+        (date.into(), K::Timestamp, Timestamp::new(midnight, 0).into()),
         (date.into(), K::Instant, Instant::new(midnight, 0).into()),
-        (
-            Date::INFINITY.into(),
-            K::Timestamp,
-            Timestamp::INFINITY.into(),
-        ),
+        (Date::INFINITY.into(), K::Timestamp, Timestamp::INFINITY.into()),
         ("-5".into(), K::I64, Value::I64(-5)),
-        (
-            "2024-03-31".into(),
-            K::Instant,
-            Instant::new(midnight, 0).into(),
-        ),
-        (
-            "2024-03-31 02:00:00+02".into(),
-            K::Instant,
-            Instant::new(midnight, 0).into(),
-        ),
+        ("2024-03-31".into(), K::Instant, Instant::new(midnight, 0).into()),
+        ("2024-03-31 02:00:00+02".into(), K::Instant, Instant::new(midnight, 0).into()),
         ("-infinity".into(), K::F32, Value::F32(f32::NEG_INFINITY)),
         ("1.10".into(), K::Decimal, value("1.10")),
         ("true".into(), K::Bool, true.into()),
@@ -240,10 +206,7 @@ fn values_convert_exactly_or_are_refused() {
         assert_eq!(from.convert_to(kind), None, "{from:?} to {kind}");
     }
     let kinds: Vec<_> = samples().iter().filter_map(Value::kind).collect();
-    for (sample, kind) in samples()
-        .iter()
-        .flat_map(|s| kinds.iter().map(move |&k| (s, k)))
-    {
+    for (sample, kind) in samples().iter().flat_map(|s| kinds.iter().map(move |&k| (s, k))) {
         match sample.convert_to(kind) {
             Some(converted) if sample.is_null() => assert_eq!(converted, Value::Null),
             Some(converted) => assert_eq!(converted.kind(), Some(kind)),
@@ -262,30 +225,20 @@ fn every_scalar_is_read_back_from_its_own_text() {
         ("07070707-0707-0707-0707-070707070707", Uuid([7; 16]).into()),
         ("+012024-02-29", Date::from_ymd(12024, 2, 29).into()),
         ("24:00:00", Time::END_OF_DAY.into()),
-        (
-            "1969-12-31T23:59:59.5",
-            Timestamp::new(-1, 500_000_000).into(),
-        ),
+        ("1969-12-31T23:59:59.5", Timestamp::new(-1, 500_000_000).into()),
         ("1970-01-01T00:00:01Z", Instant::new(1, 0).into()),
         ("AP/+", vec![0_u8, 255, 254].into()),
     ];
     for (text, value) in table {
-        assert_eq!(
-            Value::from(text).convert_to(value.kind().unwrap()),
-            Some(value),
-            "{text}"
-        );
+        assert_eq!(Value::from(text).convert_to(value.kind().unwrap()), Some(value), "{text}");
     }
 }
 
 /// Base64 bit by bit.
 fn naive_base64(bytes: &[u8]) -> String {
     let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
-    let alphabet: Vec<char> = ('A'..='Z')
-        .chain('a'..='z')
-        .chain('0'..='9')
-        .chain(['+', '/'])
-        .collect();
+    let alphabet: Vec<char> =
+        ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
     let digit = |six: &[u8]| {
         let six = format!("{:0<6}", str::from_utf8(six).unwrap());
         alphabet[usize::from_str_radix(&six, 2).unwrap()]
@@ -301,21 +254,13 @@ fn bytes_are_read_from_base64_and_from_nothing_like_it() {
     for len in 0..100 {
         let bytes: Vec<u8> = (0..len).map(|_| rng.next() as u8).collect();
         let text = Value::from(naive_base64(&bytes));
-        assert_eq!(
-            text.convert_to(ValueKind::Bytes),
-            Some(bytes.into()),
-            "{text:?}"
-        );
+        assert_eq!(text.convert_to(ValueKind::Bytes), Some(bytes.into()), "{text:?}");
     }
     for refused in [
         "A", "AA", "AAA", "A===", "====", "AA=A", "AA==AAAA", "AB==", "AAB=", "AA-_", "AA A",
         "AAAA\n", "AAAA=", "=AAA", "ÀAA",
     ] {
-        assert_eq!(
-            Value::from(refused).convert_to(ValueKind::Bytes),
-            None,
-            "{refused:?}"
-        );
+        assert_eq!(Value::from(refused).convert_to(ValueKind::Bytes), None, "{refused:?}");
     }
 }
 
@@ -328,13 +273,7 @@ fn identifiers_are_read_in_four_forms_and_written_in_one() {
     let uuid = Uuid::from_bytes(bytes);
     let simple = text.replace('-', "");
     let braces = [format!("{{{text}}}"), format!("{{{simple}}}")];
-    for form in [
-        text,
-        &text.to_uppercase(),
-        &simple,
-        &braces[0],
-        &braces[1].to_uppercase(),
-    ] {
+    for form in [text, &text.to_uppercase(), &simple, &braces[0], &braces[1].to_uppercase()] {
         assert_eq!(Uuid::parse(form), Some(uuid), "{form}");
     }
     assert_eq!(uuid.to_string(), text);

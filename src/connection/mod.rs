@@ -129,10 +129,7 @@ impl ConnectionInput {
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            endpoint: Endpoint {
-                kind: kind.into(),
-                ..Endpoint::default()
-            },
+            endpoint: Endpoint { kind: kind.into(), ..Endpoint::default() },
             password: None,
             host_attributes: HostAttributes::default(),
         }
@@ -192,20 +189,8 @@ impl ConnectionInput {
         let name = ConnectionName::parse(&self.name)?;
         self.endpoint.check()?;
         check_attributes(&self.host_attributes)?;
-        let Self {
-            endpoint,
-            password,
-            host_attributes,
-            ..
-        } = self;
-        Ok((
-            ConnectionDraft {
-                name,
-                endpoint,
-                host_attributes,
-            },
-            password,
-        ))
+        let Self { endpoint, password, host_attributes, .. } = self;
+        Ok((ConnectionDraft { name, endpoint, host_attributes }, password))
     }
 }
 
@@ -235,18 +220,8 @@ impl ConnectionDraft {
     /// The descriptor of this draft once a store has given it an id.
     #[must_use]
     pub fn into_descriptor(self, tenant: TenantId, id: ConnectionId) -> ConnectionDescriptor {
-        let Self {
-            name,
-            endpoint,
-            host_attributes,
-        } = self;
-        ConnectionDescriptor {
-            tenant,
-            id,
-            name,
-            endpoint,
-            host_attributes,
-        }
+        let Self { name, endpoint, host_attributes } = self;
+        ConnectionDescriptor { tenant, id, name, endpoint, host_attributes }
     }
 }
 
@@ -273,28 +248,14 @@ impl ConnectionDescriptor {
     /// and so does a plan.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        let Endpoint {
-            kind,
-            host,
-            port,
-            database,
-            username,
-            options,
-        } = &self.endpoint;
+        let Endpoint { kind, host, port, database, username, options } = &self.endpoint;
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
             // Each part with its length, so that no two lists of parts look the same.
             hash.update(&(text.len() as u64).to_le_bytes());
             hash.update(text.as_bytes());
         };
-        for part in [
-            self.tenant.as_str(),
-            self.id.as_str(),
-            kind,
-            host,
-            database,
-            username,
-        ] {
+        for part in [self.tenant.as_str(), self.id.as_str(), kind, host, database, username] {
             add(part);
         }
         for (key, value) in options {
@@ -337,19 +298,13 @@ impl StoredCredential {
     /// A password that nothing protects.
     #[must_use]
     pub fn unprotected(password: Secret) -> Self {
-        Self {
-            bytes: password,
-            key_version: None,
-        }
+        Self { bytes: password, key_version: None }
     }
 
     /// A ciphertext and the version of its key.
     #[must_use]
     pub fn protected(ciphertext: Secret, key_version: impl Into<String>) -> Self {
-        Self {
-            bytes: ciphertext,
-            key_version: Some(key_version.into()),
-        }
+        Self { bytes: ciphertext, key_version: Some(key_version.into()) }
     }
 }
 
@@ -363,6 +318,7 @@ impl fmt::Debug for StoredCredential {
 
 /// Parameters of a paged list. The host's own: the engine hands them to the store unread.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "opaque to the engine, so there is nothing to add")]
 pub struct PageQuery(pub BTreeMap<String, String>);
 
 /// One page of connections.
@@ -381,11 +337,7 @@ impl ConnectionPage {
     /// A page of these, the last one until [`next`](Self::next) is set.
     #[must_use]
     pub fn new(items: Vec<ConnectionDescriptor>) -> Self {
-        Self {
-            items,
-            next: None,
-            total: None,
-        }
+        Self { items, next: None, total: None }
     }
 }
 
@@ -408,9 +360,6 @@ fn check_attributes(attributes: &HostAttributes) -> Result<(), EngineError> {
     if are_entries(&attributes.0) {
         Ok(())
     } else {
-        Err(EngineError::validation(
-            Stage::Validate,
-            text::DETAIL_INVALID,
-        ))
+        Err(EngineError::validation(Stage::Validate, text::DETAIL_INVALID))
     }
 }

@@ -103,9 +103,7 @@ impl ConnectionPatch {
     /// Applies everything but the password. Stores call this under their own lock or transaction,
     /// so that of two patches to different fields neither is lost.
     pub fn apply(&self, descriptor: &mut ConnectionDescriptor) {
-        let Self {
-            host_attributes, ..
-        } = self;
+        let Self { host_attributes, .. } = self;
         self.apply_to(&mut descriptor.endpoint);
         set(&mut descriptor.host_attributes, host_attributes.as_ref());
     }
@@ -121,28 +119,15 @@ impl ConnectionPatch {
 
     /// Whether it is well formed by itself, whatever it will be applied to.
     pub(crate) fn check(&self) -> Result<(), EngineError> {
-        let Self {
-            kind,
-            host,
-            port,
-            database,
-            username,
-            password,
-            options,
-            host_attributes,
-        } = self;
-        let texts = [kind, host, database, username]
-            .into_iter()
-            .any(Option::is_some);
+        let Self { kind, host, port, database, username, password, options, host_attributes } =
+            self;
+        let texts = [kind, host, database, username].into_iter().any(Option::is_some);
         let rest = port.is_some() || password.is_some() || options.is_some();
         if !(texts || rest || host_attributes.is_some()) {
             return Err(EngineError::validation(Stage::Validate, text::PATCH_EMPTY));
         }
         // What it does not name takes a value that is in order.
-        let mut endpoint = Endpoint {
-            kind: String::from("any"),
-            ..Endpoint::default()
-        };
+        let mut endpoint = Endpoint { kind: String::from("any"), ..Endpoint::default() };
         self.apply_to(&mut endpoint);
         endpoint.check()?;
         host_attributes.as_ref().map_or(Ok(()), check_attributes)

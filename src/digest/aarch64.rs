@@ -109,8 +109,5 @@ fn four_rounds(
     constants: [u32; 4],
 ) -> [uint32x4_t; 2] {
     let sums = vaddq_u32(words, four(constants));
-    [
-        vsha256hq_u32(abcd, efgh, sums),
-        vsha256h2q_u32(efgh, abcd, sums),
-    ]
+    [vsha256hq_u32(abcd, efgh, sums), vsha256h2q_u32(efgh, abcd, sums)]
 }

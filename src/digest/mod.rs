@@ -104,9 +104,7 @@ impl Backend {
     /// Best first. Cheap: std remembers what it found out about the CPU.
     #[inline]
     fn available() -> impl Iterator<Item = Self> {
-        [Native::new().map(Self::Native), Some(Self::Portable)]
-            .into_iter()
-            .flatten()
+        [Native::new().map(Self::Native), Some(Self::Portable)].into_iter().flatten()
     }
 
     /// The first of [`Self::available`].
@@ -169,20 +167,12 @@ impl Sha256 {
     /// The digest is the same on each: this is for tests and measurements.
     #[must_use]
     pub fn with_backend(name: &str) -> Option<Self> {
-        Backend::available()
-            .find(|backend| backend.name() == name)
-            .map(Self::on)
+        Backend::available().find(|backend| backend.name() == name).map(Self::on)
     }
 
     #[inline]
     const fn on(backend: Backend) -> Self {
-        Self {
-            state: INITIAL,
-            backend,
-            length: 0,
-            filled: 0,
-            tail: [0; BLOCK],
-        }
+        Self { state: INITIAL, backend, length: 0, filled: 0, tail: [0; BLOCK] }
     }
 
     /// The name of the backend in use: one of [`backends`].
@@ -203,8 +193,7 @@ impl Sha256 {
             if self.filled < BLOCK {
                 return;
             }
-            self.backend
-                .compress(&mut self.state, slice::from_ref(&self.tail));
+            self.backend.compress(&mut self.state, slice::from_ref(&self.tail));
             rest = after;
         }
         let (blocks, after) = rest.as_chunks::<BLOCK>();
@@ -222,14 +211,12 @@ impl Sha256 {
         self.tail[self.filled] = 0x80;
         if self.filled >= LENGTH_AT {
             // No room for the length after the mark: it gets a block of its own.
-            self.backend
-                .compress(&mut self.state, slice::from_ref(&self.tail));
+            self.backend.compress(&mut self.state, slice::from_ref(&self.tail));
             self.tail.fill(0);
         }
         let bits = self.length.wrapping_mul(8);
         self.tail[LENGTH_AT..].copy_from_slice(&bits.to_be_bytes());
-        self.backend
-            .compress(&mut self.state, slice::from_ref(&self.tail));
+        self.backend.compress(&mut self.state, slice::from_ref(&self.tail));
 
         let mut bytes = [0; 32];
         for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(self.state) {
@@ -248,9 +235,7 @@ impl Default for Sha256 {
 impl fmt::Debug for Sha256 {
     /// Shows the backend, nothing of the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sha256")
-            .field("backend", &self.backend())
-            .finish_non_exhaustive()
+        f.debug_struct("Sha256").field("backend", &self.backend()).finish_non_exhaustive()
     }
 }
 

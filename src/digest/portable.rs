@@ -88,26 +88,17 @@ fn round<const I: usize, const NEXT: bool>(
         let (w15, w2) = (w[(I + 1) % 16], w[(I + 14) % 16]);
         let sigma0 = w15.rotate_right(7) ^ w15.rotate_right(18) ^ (w15 >> 3);
         let sigma1 = w2.rotate_right(17) ^ w2.rotate_right(19) ^ (w2 >> 10);
-        w[I] = w[I]
-            .wrapping_add(sigma0)
-            .wrapping_add(w[(I + 9) % 16])
-            .wrapping_add(sigma1);
+        w[I] = w[I].wrapping_add(sigma0).wrapping_add(w[(I + 9) % 16]).wrapping_add(sigma1);
     }
     let [a, b, c, d, e, f, g, h] = const { letters(I) };
     let sum1 = s[e].rotate_right(6) ^ s[e].rotate_right(11) ^ s[e].rotate_right(25);
     let choice = s[g] ^ (s[e] & (s[f] ^ s[g]));
     let word = w[I].wrapping_add(constants[I]);
-    let t1 = s[h]
-        .wrapping_add(word)
-        .wrapping_add(choice)
-        .wrapping_add(sum1);
+    let t1 = s[h].wrapping_add(word).wrapping_add(choice).wrapping_add(sum1);
     let sum0 = s[a].rotate_right(2) ^ s[a].rotate_right(13) ^ s[a].rotate_right(22);
     s[d] = s[d].wrapping_add(t1);
     // The majority of a, b and c: its two terms have no bit in common, so they can be added.
-    s[h] = t1
-        .wrapping_add(sum0)
-        .wrapping_add(s[a] & s[b])
-        .wrapping_add(s[c] & (s[a] ^ s[b]));
+    s[h] = t1.wrapping_add(sum0).wrapping_add(s[a] & s[b]).wrapping_add(s[c] & (s[a] ^ s[b]));
 }
 
 /// Where the letters `a` to `h` are in the state in that round of sixteen.

@@ -30,11 +30,8 @@ impl ShaNi {
             && std::arch::is_x86_feature_detected!("ssse3")
             && std::arch::is_x86_feature_detected!("sse4.1");
         #[cfg(not(feature = "std"))]
-        let has_all = cfg!(all(
-            target_feature = "sha",
-            target_feature = "ssse3",
-            target_feature = "sse4.1"
-        ));
+        let has_all =
+            cfg!(all(target_feature = "sha", target_feature = "ssse3", target_feature = "sse4.1"));
         has_all.then_some(Self(()))
     }
 
@@ -65,10 +62,7 @@ fn compress(state: &mut State, blocks: &[Block]) {
                 halves = four_rounds(halves, w[i], constants[i]);
             }
         }
-        halves = [
-            _mm_add_epi32(halves[0], abef),
-            _mm_add_epi32(halves[1], cdgh),
-        ];
+        halves = [_mm_add_epi32(halves[0], abef), _mm_add_epi32(halves[1], cdgh)];
     }
 
     let [abef, cdgh] = halves;

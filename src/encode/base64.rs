@@ -11,10 +11,7 @@ pub(super) fn base64(out: &mut Buffer, bytes: &[u8]) {
     for piece in triples.chunks(16) {
         let room = out.room(64);
         let (quads, _) = room.as_chunks_mut::<4>();
-        let written = quads
-            .iter_mut()
-            .zip(piece)
-            .map(|(quad, triple)| *quad = quad_of(*triple));
+        let written = quads.iter_mut().zip(piece).map(|(quad, triple)| *quad = quad_of(*triple));
         let written = written.count();
         out.advance(written * 4);
         if written < piece.len() {

@@ -205,10 +205,7 @@ impl RowBatch {
             return self.fail(RowFault::Unfinished);
         }
         if let Some(layout) = self.layouts.get(self.current)
-            && self
-                .tables
-                .get(layout.table as usize)
-                .is_some_and(|table| **table == *name)
+            && self.tables.get(layout.table as usize).is_some_and(|table| **table == *name)
             && layout.is_of(columns)
         {
             return Ok(());
@@ -289,11 +286,7 @@ impl RowBatch {
                 run.rows += 1;
                 run.bytes += bytes;
             }
-            _ => self.runs.push(Run {
-                table,
-                rows: 1,
-                bytes,
-            }),
+            _ => self.runs.push(Run { table, rows: 1, bytes }),
         }
         self.row_start = self.out.len();
         self.next = 0;
@@ -342,16 +335,18 @@ impl RowBatch {
         }
         let (bytes, len) = self.out.replace(memory);
         self.row_start = 0;
-        Ok(Chunk {
-            bytes,
-            len,
-            runs: core::mem::take(&mut self.runs),
-        })
+        Ok(Chunk { bytes, len, runs: core::mem::take(&mut self.runs) })
     }
 
     /// The tables met so far; runs refer to them by index.
     pub(crate) fn tables(&self) -> &[Arc<str>] {
         &self.tables
+    }
+
+    /// The datasource, and the tables that are expected from it.
+    pub(super) fn expected(&self) -> (Arc<str>, Vec<Arc<str>>) {
+        let tables = self.shape.tables.iter().flatten().map(|(name, _)| Arc::clone(name));
+        (Arc::clone(&self.shape.datasource), tables.collect())
     }
 
     fn in_row(&self) -> bool {
@@ -410,15 +405,8 @@ impl RowBatch {
 
     /// The buffer of the cell that was begun last, and what is open in it.
     fn inside(&mut self) -> (&mut Buffer, &mut Nest) {
-        let sorted = self
-            .layouts
-            .get(self.current)
-            .is_some_and(|layout| layout.order.is_none());
-        let out = if sorted {
-            &mut self.out
-        } else {
-            &mut self.scratch
-        };
+        let sorted = self.layouts.get(self.current).is_some_and(|layout| layout.order.is_none());
+        let out = if sorted { &mut self.out } else { &mut self.scratch };
         (out, &mut self.nest)
     }
 

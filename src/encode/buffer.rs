@@ -20,12 +20,7 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) const fn new() -> Self {
-        Self {
-            bytes: Vec::new(),
-            len: 0,
-            ceiling: usize::MAX,
-            overflowed: false,
-        }
+        Self { bytes: Vec::new(), len: 0, ceiling: usize::MAX, overflowed: false }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -93,9 +88,7 @@ impl Buffer {
             return;
         }
         let doubled = self.bytes.len().saturating_mul(2).max(needed).max(1024);
-        let size = doubled
-            .min(self.ceiling.saturating_add(4 * BLOCK))
-            .max(needed);
+        let size = doubled.min(self.ceiling.saturating_add(4 * BLOCK)).max(needed);
         self.prepare(size);
     }
 
@@ -103,10 +96,7 @@ impl Buffer {
     #[inline]
     pub(super) fn advance(&mut self, n: usize) {
         self.len += n;
-        debug_assert!(
-            self.len <= self.bytes.len(),
-            "only room can be advanced over"
-        );
+        debug_assert!(self.len <= self.bytes.len(), "only room can be advanced over");
     }
 
     /// Appends bytes.
@@ -136,10 +126,10 @@ impl Buffer {
             (room.first_chunk_mut::<BLOCK>(), padded.first_chunk())
         {
             *target = *source;
-            if padded.len() > BLOCK {
-                if let Some(target) = room.get_mut(..padded.len()) {
-                    target.copy_from_slice(padded);
-                }
+            if padded.len() > BLOCK
+                && let Some(target) = room.get_mut(..padded.len())
+            {
+                target.copy_from_slice(padded);
             }
             self.len += len;
         }

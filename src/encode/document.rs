@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::batch::Chunk;
+use super::batch::{Chunk, RowBatch, RowFault};
 use super::buffer::Buffer;
 use super::string::string;
 
@@ -35,10 +35,7 @@ impl Parts {
             if chunk.bytes.capacity() - chunk.len > chunk.len / 8 {
                 chunk.bytes.shrink_to_fit();
             }
-            self.tables
-                .entry(name(run.table))
-                .or_default()
-                .push(chunk.bytes);
+            self.tables.entry(name(run.table)).or_default().push(chunk.bytes);
             return;
         }
         let mut rest = chunk.bytes.as_slice();
@@ -96,13 +93,25 @@ impl Document {
             glue.put(if tables == 0 { b"}" } else { b"\n  }" });
             document.flush(&mut glue);
         }
-        glue.put(if document.chunks.is_empty() {
-            b"}"
-        } else {
-            b"\n}"
-        });
+        glue.put(if document.chunks.is_empty() { b"}" } else { b"\n}" });
         document.flush(&mut glue);
         document
+    }
+
+    /// The document of these batches, one whole datasource each. The engine does not use this;
+    /// tests of connectors do.
+    ///
+    /// # Errors
+    /// What was wrong with a batch.
+    pub fn from_batches(batches: impl IntoIterator<Item = RowBatch>) -> Result<Self, RowFault> {
+        let part = |mut batch: RowBatch| {
+            let (datasource, expected) = batch.expected();
+            let mut part = Parts::new(datasource, expected);
+            let chunk = batch.take(Vec::new())?;
+            part.add(chunk, |table| batch.tables().get(table as usize).map(Arc::clone));
+            Ok(part)
+        };
+        batches.into_iter().map(part).collect::<Result<_, _>>().map(Self::new)
     }
 
     fn flush(&mut self, glue: &mut Buffer) {
@@ -148,8 +157,6 @@ impl Document {
 impl core::fmt::Debug for Document {
     /// Never the rows.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Document")
-            .field("len", &self.len)
-            .finish_non_exhaustive()
+        f.debug_struct("Document").field("len", &self.len).finish_non_exhaustive()
     }
 }

@@ -9,12 +9,7 @@ pub(super) const DEPTH_MAX: usize = 1024;
 /// Writes the text compacted; says no, and writes nothing, if it is not valid JSON.
 pub(super) fn json(out: &mut Buffer, text: &str) -> bool {
     let start = out.len();
-    let mut scan = Scan {
-        bytes: text.as_bytes(),
-        at: 0,
-        copied: 0,
-        out,
-    };
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0, copied: 0, out };
     let valid = scan.document().is_some();
     if !valid {
         out.truncate(start);
@@ -58,10 +53,7 @@ impl Levels {
 
 impl Scan<'_> {
     fn document(&mut self) -> Option<()> {
-        let mut levels = Levels {
-            bits: [0; DEPTH_MAX / 64],
-            depth: 0,
-        };
+        let mut levels = Levels { bits: [0; DEPTH_MAX / 64], depth: 0 };
         loop {
             // Here a value is due.
             self.space();
@@ -145,16 +137,12 @@ impl Scan<'_> {
     }
 
     fn flush(&mut self) {
-        self.out
-            .put(self.bytes.get(self.copied..self.at).unwrap_or_default());
+        self.out.put(self.bytes.get(self.copied..self.at).unwrap_or_default());
         self.copied = self.at;
     }
 
     fn word(&mut self, word: &[u8]) -> Option<()> {
-        self.bytes
-            .get(self.at..)?
-            .starts_with(word)
-            .then(|| self.at += word.len())
+        self.bytes.get(self.at..)?.starts_with(word).then(|| self.at += word.len())
     }
 
     fn string(&mut self) -> Option<()> {

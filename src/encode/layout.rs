@@ -34,19 +34,18 @@ pub struct StepShape {
     pub(super) format: Format,
     pub(super) datasource: Arc<str>,
     /// The tables that are expected and their fields, both sorted; `None`: whatever comes.
-    pub(super) tables: Option<Vec<(Arc<str>, Arc<[Arc<str>]>)>>,
+    pub(super) tables: Option<Vec<Expected>>,
 }
+
+/// A table and its fields.
+type Expected = (Arc<str>, Arc<[Arc<str>]>);
 
 impl StepShape {
     /// A shape that takes any table with any columns. The engine itself never uses it; tests of
     /// connectors do.
     #[must_use]
     pub fn open(format: Format, datasource: impl Into<Arc<str>>) -> Self {
-        Self {
-            format,
-            datasource: datasource.into(),
-            tables: None,
-        }
+        Self { format, datasource: datasource.into(), tables: None }
     }
 
     /// A shape that takes exactly these tables, each with exactly these columns (in any order).
@@ -66,11 +65,7 @@ impl StepShape {
         });
         let mut tables: Vec<_> = tables.collect();
         tables.sort_by(|a, b| a.0.cmp(&b.0));
-        Self {
-            format,
-            datasource: datasource.into(),
-            tables: Some(tables),
-        }
+        Self { format, datasource: datasource.into(), tables: Some(tables) }
     }
 }
 
@@ -106,18 +101,12 @@ impl Layout {
         (table, name): (u32, &str),
         columns: &[S],
     ) -> Option<Self> {
-        let columns: Vec<Arc<str>> = columns
-            .iter()
-            .map(|column| column.as_ref().into())
-            .collect();
+        let columns: Vec<Arc<str>> = columns.iter().map(|column| column.as_ref().into()).collect();
         let mut order: Vec<u32> = (0..).take(columns.len()).collect();
         // PROOF: `order` holds indices below `columns.len()`.
         let column = |at: u32| &columns[at as usize];
         order.sort_by_key(|&at| column(at));
-        if order
-            .windows(2)
-            .any(|pair| column(pair[0]) == column(pair[1]))
-        {
+        if order.windows(2).any(|pair| column(pair[0]) == column(pair[1])) {
             return None;
         }
         let mut layout = Self {
@@ -144,8 +133,7 @@ impl Layout {
     fn add_key(&mut self, bytes: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        self.bytes
-            .resize(self.bytes.len().next_multiple_of(BLOCK), b' ');
+        self.bytes.resize(self.bytes.len().next_multiple_of(BLOCK), b' ');
         self.keys.push(Key {
             start: start as u32,
             len: bytes.len() as u32,
@@ -162,26 +150,17 @@ impl Layout {
     /// Whether this is the layout of these columns in this order.
     pub(super) fn is_of<S: AsRef<str>>(&self, columns: &[S]) -> bool {
         self.columns.len() == columns.len()
-            && self
-                .columns
-                .iter()
-                .zip(columns)
-                .all(|(a, b)| **a == *b.as_ref())
+            && self.columns.iter().zip(columns).all(|(a, b)| **a == *b.as_ref())
     }
 
     /// Whether these are exactly the columns that are expected (sorted), in whatever order.
     pub(super) fn covers(&self, expected: &[Arc<str>]) -> bool {
         let declared = |place: usize| match &self.order {
             None => self.columns.get(place),
-            Some(order) => order
-                .get(place)
-                .and_then(|&at| self.columns.get(at as usize)),
+            Some(order) => order.get(place).and_then(|&at| self.columns.get(at as usize)),
         };
         self.columns.len() == expected.len()
-            && expected
-                .iter()
-                .enumerate()
-                .all(|(place, field)| declared(place) == Some(field))
+            && expected.iter().enumerate().all(|(place, field)| declared(place) == Some(field))
     }
 
     /// Writes what comes before the value at this sorted place.
@@ -190,9 +169,7 @@ impl Layout {
         let Some(key) = self.keys.get(place) else {
             return;
         };
-        let padded = self
-            .bytes
-            .get(key.start as usize..(key.start + key.padded) as usize);
+        let padded = self.bytes.get(key.start as usize..(key.start + key.padded) as usize);
         out.put_padded(padded.unwrap_or_default(), key.len as usize);
     }
 
@@ -203,10 +180,7 @@ impl Layout {
         for (place, &at) in order.iter().enumerate() {
             let at = at as usize;
             // The first value begins at 0, the last ends where all end.
-            let start = at
-                .checked_sub(1)
-                .and_then(|before| ends.get(before))
-                .copied();
+            let start = at.checked_sub(1).and_then(|before| ends.get(before)).copied();
             let end = ends.get(at).copied().unwrap_or(written.len());
             self.put_key(out, place);
             out.put(written.get(start.unwrap_or(0)..end).unwrap_or_default());

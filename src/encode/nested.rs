@@ -46,11 +46,7 @@ impl Nest {
         if self.levels.len() == DEPTH_MAX {
             return Err(RowFault::TooDeep);
         }
-        self.levels.push(Level {
-            map,
-            empty: true,
-            keyed: false,
-        });
+        self.levels.push(Level { map, empty: true, keyed: false });
         out.put_array(if map { b"{" } else { b"[" });
         Ok(())
     }
@@ -62,11 +58,7 @@ impl Nest {
             return Ok(());
         };
         if level.map {
-            return if core::mem::take(&mut level.keyed) {
-                Ok(())
-            } else {
-                Err(RowFault::Nesting)
-            };
+            return if core::mem::take(&mut level.keyed) { Ok(()) } else { Err(RowFault::Nesting) };
         }
         separate(out, format, depth, core::mem::take(&mut level.empty));
         Ok(())
@@ -145,11 +137,7 @@ fn put_value(
 }
 
 fn deeper(depth: usize) -> Result<usize, RowFault> {
-    if depth < DEPTH_MAX {
-        Ok(depth + 1)
-    } else {
-        Err(RowFault::TooDeep)
-    }
+    if depth < DEPTH_MAX { Ok(depth + 1) } else { Err(RowFault::TooDeep) }
 }
 
 fn put_scalar(out: &mut Buffer, value: &Value) {
@@ -173,11 +161,7 @@ fn put_scalar(out: &mut Buffer, value: &Value) {
 }
 
 pub(super) fn boolean(out: &mut Buffer, value: bool) {
-    if value {
-        out.put_array(b"true")
-    } else {
-        out.put_array(b"false")
-    }
+    if value { out.put_array(b"true") } else { out.put_array(b"false") }
 }
 
 /// A number as it is; NaN and the infinities as strings.

@@ -79,7 +79,7 @@ pub(super) fn f32(out: &mut Buffer, value: f32) {
     let mut digits = Digits::default();
     // PROOF: as above.
     let _ = write!(digits, "{magnitude:e}");
-    digits.layout(out, (1e-6..1e21).contains(&magnitude));
+    digits.layout(out, magnitude == 0.0 || (1e-6..1e21).contains(&magnitude));
 }
 
 /// NaN and the infinities have no JSON number: they are strings, so that one cell kills no run.
@@ -114,7 +114,7 @@ fn short_decimal(magnitude: f64, below: f64) -> Option<(u64, usize)> {
 
 /// Writes `digits / 10^scale` without trailing zeros.
 fn fixed(out: &mut Buffer, mut digits: u64, mut scale: usize) {
-    while scale > 0 && digits % 10 == 0 {
+    while scale > 0 && digits.is_multiple_of(10) {
         digits /= 10;
         scale -= 1;
     }
@@ -167,11 +167,7 @@ impl Write for Digits {
 impl Digits {
     fn layout(&self, out: &mut Buffer, plain: bool) {
         let digits = self.digits.get(..self.len).unwrap_or_default();
-        let exponent = if self.negative_exponent {
-            -self.exponent
-        } else {
-            self.exponent
-        };
+        let exponent = if self.negative_exponent { -self.exponent } else { self.exponent };
         if plain {
             Self::plain(out, digits, exponent);
         } else {

@@ -51,9 +51,7 @@ fn copy_plain(room: &mut [u8], bytes: &[u8]) -> bool {
 #[inline]
 fn copy_block<const N: usize>(target: &mut [u8; N], block: &[u8; N]) -> bool {
     *target = *block;
-    !block
-        .iter()
-        .fold(false, |found, &byte| found | is_special(byte))
+    !block.iter().fold(false, |found, &byte| found | is_special(byte))
 }
 
 /// Fewer than sixteen bytes, again as two overlapping blocks.
@@ -68,9 +66,7 @@ fn copy_short(target: &mut [u8], bytes: &[u8]) -> bool {
         target.copy_from_slice(bytes);
         !bytes.iter().any(|&byte| is_special(byte))
     };
-    ends::<8>(target, bytes)
-        .or_else(|| ends::<4>(target, bytes))
-        .unwrap_or_else(|| each(target))
+    ends::<8>(target, bytes).or_else(|| ends::<4>(target, bytes)).unwrap_or_else(|| each(target))
 }
 
 /// Whether a byte may need an escape. E2 begins U+2028 and U+2029, and much that is harmless.
@@ -128,16 +124,10 @@ fn escaped(out: &mut Buffer, bytes: &[u8]) {
 /// How many bytes from the start need no escape.
 fn plain_prefix(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<16>();
-    let clean = blocks.iter().take_while(|block| {
-        !block
-            .iter()
-            .fold(false, |found, &byte| found | is_special(byte))
-    });
+    let clean = blocks
+        .iter()
+        .take_while(|block| !block.iter().fold(false, |found, &byte| found | is_special(byte)));
     let whole = clean.count() * 16;
     let rest = bytes.get(whole..).unwrap_or_default();
-    whole
-        + rest
-            .iter()
-            .position(|&byte| is_special(byte))
-            .unwrap_or(rest.len())
+    whole + rest.iter().position(|&byte| is_special(byte)).unwrap_or(rest.len())
 }

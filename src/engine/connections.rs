@@ -150,7 +150,8 @@ impl Engine {
         patch: ConnectionPatch,
     ) -> Result<ConnectionDescriptor, EngineError> {
         let (tenant, key) = (tenant.as_tenant(), Key::id(id));
-        operation!(self, "fetcher.update_connection_by_id", op => update(&mut op, tenant, key, patch))
+        let name = "fetcher.update_connection_by_id";
+        operation!(self, name, op => update(&mut op, tenant, key, patch))
     }
 
     /// Removes a connection and its credential.
@@ -205,7 +206,8 @@ impl Engine {
     /// Whether the tenant owns a connection of this name; the answer is in the error.
     ///
     /// # Errors
-    /// `validation` malformed name · `not_found` nobody's and somebody else's alike · `unavailable`.
+    /// `validation` malformed name · `not_found` nobody's and somebody else's alike ·
+    /// `unavailable`.
     ///
     /// # Cancel safety
     /// Nothing is left behind.
@@ -215,7 +217,8 @@ impl Engine {
         name: &str,
     ) -> Result<(), EngineError> {
         let (tenant, key) = (tenant.as_tenant(), Key::name(name));
-        operation!(self, "fetcher.authorize_connection_access", op => authorize(&mut op, tenant, key))
+        let name = "fetcher.authorize_connection_access";
+        operation!(self, name, op => authorize(&mut op, tenant, key))
     }
 }
 
@@ -228,24 +231,15 @@ async fn create(
     let (draft, password) = input.into_draft()?;
     known_kind(op, &draft.endpoint.kind)?;
     let find = || store.find(&tenant, &draft.name);
-    if call(Some(&op.stop), Stage::Store, find)
-        .await?
-        .is_some_and(|found| found.tenant == tenant)
-    {
-        return Err(Fault::new(
-            Category::Conflict,
-            Stage::Store,
-            text::DUPLICATE,
-        ));
+    if call(Some(&op.stop), Stage::Store, find).await?.is_some_and(|found| found.tenant == tenant) {
+        return Err(Fault::new(Category::Conflict, Stage::Store, text::DUPLICATE));
     }
     let credential = protect(op, &tenant, password).await?;
     let create = || store.create(&tenant, draft, credential);
-    let created = call(Some(&op.stop), Stage::Store, create)
-        .await
-        .map_err(|fault| {
-            // The race that the store decides looks like the duplicate that was seen early.
-            retold(fault, Category::Conflict, text::DUPLICATE)
-        })?;
+    let created = call(Some(&op.stop), Stage::Store, create).await.map_err(|fault| {
+        // The race that the store decides looks like the duplicate that was seen early.
+        retold(fault, Category::Conflict, text::DUPLICATE)
+    })?;
     op.forget_schema(&tenant, &created.name).await;
     Ok(created)
 }
@@ -335,12 +329,10 @@ async fn authorize(
 /// A connection of a type that nobody serves could never be used.
 fn known_kind(op: &Op, kind: &str) -> Result<(), Fault> {
     let unknown = || Fault::new(Category::Validation, Stage::Validate, text::KIND_UNKNOWN);
-    factory(&op.engine.ports, kind)
-        .map(drop)
-        .map_err(|fault| match fault.cause {
-            None => unknown(),
-            Some(_) => fault,
-        })
+    factory(&op.engine.ports, kind).map(drop).map_err(|fault| match fault.cause {
+        None => unknown(),
+        Some(_) => fault,
+    })
 }
 
 /// What the store gets for a password.
@@ -353,21 +345,14 @@ async fn protect(
         return Ok(None);
     };
     // With encrypted persistence there is a protector: `build()` saw to it.
-    let Some(protector) = op
-        .engine
-        .ports
-        .protector
-        .as_ref()
-        .filter(|_| op.engine.encrypted_persistence)
+    let Some(protector) =
+        op.engine.ports.protector.as_ref().filter(|_| op.engine.encrypted_persistence)
     else {
         return Ok(Some(StoredCredential::unprotected(password)));
     };
     let protect = || protector.protect(tenant, &password);
     let protected = call(Some(&op.stop), Stage::Protect, protect).await?;
-    Ok(Some(StoredCredential::protected(
-        protected.ciphertext,
-        protected.key_version,
-    )))
+    Ok(Some(StoredCredential::protected(protected.ciphertext, protected.key_version)))
 }
 
 impl Op {
@@ -401,10 +386,7 @@ impl Op {
         let Some(checker) = &self.engine.ports.checker else {
             return Ok(false);
         };
-        call(Some(&self.stop), Stage::Check, || {
-            checker.has_active(tenant, name)
-        })
-        .await
+        call(Some(&self.stop), Stage::Check, || checker.has_active(tenant, name)).await
     }
 
     /// The conflict gate of update and delete.
@@ -432,10 +414,7 @@ fn retold(fault: Fault, category: Category, message: &'static str) -> Fault {
     if fault.error.category() != category {
         return fault;
     }
-    Fault {
-        cause: fault.cause,
-        ..Fault::new(category, Stage::Store, message)
-    }
+    Fault { cause: fault.cause, ..Fault::new(category, Stage::Store, message) }
 }
 
 /// It was there when it was looked for, and is not any more.

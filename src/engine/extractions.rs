@@ -35,18 +35,19 @@ impl Engine {
     /// blocking the thread. The same data gives the same bytes at any concurrency.
     ///
     /// # Errors
-    /// `validation` store mode without a sink, [`FailurePolicy::Collect`] in store mode, an execution
-    /// store without a request id (nothing is touched) or a filter that a connector cannot apply ·
+    /// `validation` store mode without a sink, [`FailurePolicy::Collect`] in store mode, an
+    /// execution store without a request id (nothing is touched) or a filter that a connector
+    /// cannot apply ·
     /// `not_found`, `conflict` a connection was deleted or changed after planning · `connect` ·
     /// `limit_exceeded` too many rows or bytes · `timeout`, `canceled` · `internal` a port panicked
     /// or broke its contract · `unavailable` and whatever else a port says. If several things fail,
     /// a cancel comes before a deadline, and both before the step that is first in the plan.
     ///
     /// # Cancel safety
-    /// By token: calls are dropped, connectors closed, the writer aborted, `canceled` stored, within
-    /// the teardown budget. By drop: connectors and the writer are dropped, nothing is committed, and
-    /// the execution store is left at `running`. Once the sink has closed the result, or the
-    /// document is complete, a cancel comes too late and the result stands.
+    /// By token: calls are dropped, connectors closed, the writer aborted, `canceled` stored,
+    /// within the teardown budget. By drop: connectors and the writer are dropped, nothing is
+    /// committed, and the execution store is left at `running`. Once the sink has closed the
+    /// result, or the document is complete, a cancel comes too late and the result stands.
     ///
     /// [`FailurePolicy::Collect`]: crate::FailurePolicy::Collect
     pub async fn execute_extraction(
@@ -104,11 +105,5 @@ async fn plan(
     if !report.is_ok() {
         return Err(EngineError::refused(report).into());
     }
-    Ok(ExtractionPlan::seal(PlanParts {
-        tenant,
-        request_id,
-        limits,
-        metadata,
-        steps,
-    }))
+    Ok(ExtractionPlan::seal(PlanParts { tenant, request_id, limits, metadata, steps }))
 }

@@ -1,7 +1,7 @@
 //! The façade: every operation, each behind the same gates in the same order.
 //!
-//! Store configured → tenant valid → input well-formed → limits → scope (does this tenant own it?) →
-//! cache → connector. Nothing later is touched when an earlier gate refuses.
+//! Store configured → tenant valid → input well-formed → limits → scope (does this tenant own it?)
+//! → cache → connector. Nothing later is touched when an earlier gate refuses.
 
 mod builder;
 mod connections;
@@ -55,11 +55,7 @@ impl Engine {
     }
 
     fn begin(&self) -> Op {
-        Op {
-            engine: Arc::clone(&self.0),
-            stop: Stop::default(),
-            degraded: Vec::new(),
-        }
+        Op { engine: Arc::clone(&self.0), stop: Stop::default(), degraded: Vec::new() }
     }
 
     /// Runs an operation's work in its span, under the engine's deadline.
@@ -81,10 +77,7 @@ impl Engine {
     ) -> Result<T, EngineError> {
         let observability = self.0.ports.observability.as_ref();
         let start = || observability.map(|port| port.start_span(operation));
-        let mut spanned = Spanned {
-            span: contain(start).ok().flatten(),
-            work,
-        };
+        let mut spanned = Spanned { span: contain(start).ok().flatten(), work };
         let Outcome { result, degraded } = (&mut spanned).await;
         for fault in &degraded {
             spanned.tell(|span| span.degraded(&Failure::new(&fault.error, fault.cause.as_ref())));
@@ -98,9 +91,7 @@ impl Engine {
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
-            .field("limits", &self.0.limits)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("limits", &self.0.limits).finish_non_exhaustive()
     }
 }
 
@@ -126,22 +117,17 @@ impl Op {
 
 /// Runs the body of an operation: `operation!(self, "name", op => body(&mut op, …))`.
 macro_rules! operation {
-    ($engine:expr, $name:literal, $op:ident => $body:expr) => {{
+    ($engine:expr, $name:expr, $op:ident => $body:expr) => {{
         let mut $op = $engine.begin();
         let stop = $op.stop.clone();
         let work = async move {
             let result = $body.await;
-            crate::run::Outcome {
-                result,
-                degraded: $op.degraded,
-            }
+            crate::run::Outcome { result, degraded: $op.degraded }
         };
-        $engine
-            .bounded($name, stop, alloc::boxed::Box::pin(work))
-            .await
+        $engine.bounded($name, stop, alloc::boxed::Box::pin(work)).await
     }};
 }
-pub(self) use operation;
+use operation;
 
 /// A future in a span, which is entered around every poll.
 struct Spanned<F> {

@@ -8,11 +8,12 @@ use super::connections::Key;
 use super::{Engine, Inner, Op, operation};
 use crate::connection::{ConnectionDescriptor, ConnectionName};
 use crate::error::{EngineError, Mistake, MistakeKind, Stage, ValidationReport, text};
-use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Wanted};
+use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Wanted, WantedTable};
+use crate::limits::Limits;
 use crate::ports::BoxFuture;
 use crate::rt::Stop;
 use crate::run::{Fault, call, contained, discover, factory, probe, together};
-use crate::schema::{Checked, SchemaSnapshot, check_table};
+use crate::schema::{Checked, SchemaSnapshot, TableSchema, check_table};
 use crate::tenant::{AsTenant, TenantId};
 
 type Tenant = Result<TenantId, EngineError>;
@@ -89,11 +90,7 @@ impl Engine {
 async fn test(op: &mut Op, tenant: Tenant, key: Result<Key, EngineError>) -> Result<(), Fault> {
     let (store, tenant) = op.enter(tenant)?;
     let connection = op.find(&*store, &tenant, &key?).await?;
-    let Op {
-        engine,
-        stop,
-        degraded,
-    } = op;
+    let Op { engine, stop, degraded } = op;
     probe(&engine.ports, &engine.limits, stop, connection, degraded).await
 }
 
@@ -105,17 +102,11 @@ async fn schema(
 ) -> Result<Arc<SchemaSnapshot>, Fault> {
     let (store, tenant) = op.enter(tenant)?;
     let connection = op.find(&*store, &tenant, &key?).await?;
-    let Op {
-        engine,
-        stop,
-        degraded,
-    } = op;
+    let Op { engine, stop, degraded } = op;
     if cached {
         return load(engine, stop, connection, degraded).await;
     }
-    discover(&engine.ports, &engine.limits, stop, connection, degraded)
-        .await
-        .map(Arc::new)
+    discover(&engine.ports, &engine.limits, stop, connection, degraded).await.map(Arc::new)
 }
 
 /// The schema of a connection: the cached one if it is of exactly this connection, else live.
@@ -168,22 +159,11 @@ pub(super) async fn check(
     tenant: &TenantId,
     wanted: Wanted<'_>,
 ) -> Result<(ValidationReport, Vec<PlannedDatasource>), Fault> {
-    let Wanted {
-        limits,
-        datasources,
-        mut mistakes,
-        ..
-    } = wanted;
-    if mistakes
-        .iter()
-        .any(|mistake| mistake.kind == MistakeKind::LimitExceeded)
-    {
+    let Wanted { limits, datasources, mut mistakes, .. } = wanted;
+    if mistakes.iter().any(|mistake| mistake.kind == MistakeKind::LimitExceeded) {
         return Ok((ValidationReport::new(mistakes), Vec::new()));
     }
-    let jobs = datasources
-        .iter()
-        .map(|wanted| look_up(op, tenant, wanted.name))
-        .collect();
+    let jobs = datasources.iter().map(|wanted| look_up(op, tenant, wanted.name)).collect();
     let looked_up = together(jobs, limits.max_concurrency, &op.stop).await?;
     let mut steps = Vec::with_capacity(datasources.len());
     for (wanted, (found, degraded)) in datasources.into_iter().zip(looked_up) {
@@ -197,52 +177,14 @@ pub(super) async fn check(
         let mut tables: Vec<PlannedTable> = Vec::with_capacity(wanted.tables.len());
         for table in &wanted.tables {
             let canonical = contained(Stage::Validate, || factory.canonical_table(table.name))?;
-            let canonical = canonical.unwrap_or_else(|| Arc::clone(table.name));
-            let place = |kind, detail| {
-                Mistake::new(kind, detail)
-                    .datasource(wanted.name)
-                    .table(table.name)
-            };
-            let Some(schema) = schema.table(&canonical) else {
-                mistakes.push(place(MistakeKind::TableNotFound, text::TABLE_UNKNOWN));
-                continue;
-            };
-            let fields = (!table.is_all()).then_some(table.fields);
-            let checked = check_table(schema, fields, &table.filters, text::FILTER_FIELD);
-            let Checked {
-                fields,
-                unknown,
-                filters,
-            } = checked;
-            if u64::try_from(fields.len()).is_ok_and(|n| n > limits.max_fields_per_table.into()) {
-                mistakes.push(place(MistakeKind::LimitExceeded, text::TOO_MANY_FIELDS));
-            }
-            mistakes.extend(
-                unknown.iter().map(|field| {
-                    place(MistakeKind::FieldNotFound, text::FIELD_UNKNOWN).field(field)
-                }),
-            );
-            mistakes.extend(
-                filters
-                    .iter()
-                    .map(|(field, detail)| place(MistakeKind::InvalidFilter, detail).field(field)),
-            );
-            let filters = table
-                .filters
-                .iter()
-                .map(|filter| (*filter).clone())
-                .collect();
-            tables.push(PlannedTable {
-                name: canonical,
-                fields,
-                filters,
-            });
+            let name = canonical.unwrap_or_else(|| Arc::clone(table.name));
+            let schema = schema.table(&name);
+            let at =
+                |kind, detail| Mistake::new(kind, detail).datasource(wanted.name).table(table.name);
+            tables.extend(plan_table(schema, name, table, &limits, &at, &mut mistakes));
         }
         tables.sort_by(|a, b| a.name.cmp(&b.name));
-        if tables
-            .windows(2)
-            .any(|pair| matches!(pair, [a, b] if a.name == b.name))
-        {
+        if tables.windows(2).any(|pair| matches!(pair, [a, b] if a.name == b.name)) {
             let error = EngineError::validation(Stage::Validate, text::TABLE_TWICE);
             return Err(error.at_datasource(wanted.name).into());
         }
@@ -256,6 +198,33 @@ pub(super) async fn check(
     Ok((ValidationReport::new(mistakes), steps))
 }
 
+/// Checks one table, and plans it if the source has it.
+fn plan_table(
+    schema: Option<&TableSchema>,
+    name: Arc<str>,
+    table: &WantedTable<'_>,
+    limits: &Limits,
+    at: &dyn Fn(MistakeKind, &'static str) -> Mistake,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<PlannedTable> {
+    let Some(schema) = schema else {
+        mistakes.push(at(MistakeKind::TableNotFound, text::TABLE_UNKNOWN));
+        return None;
+    };
+    let requested = (!table.is_all()).then_some(table.fields);
+    let checked = check_table(schema, requested, &table.filters, text::FILTER_FIELD);
+    let Checked { fields, unknown, filters } = checked;
+    if u64::try_from(fields.len()).is_ok_and(|n| n > limits.max_fields_per_table.into()) {
+        mistakes.push(at(MistakeKind::LimitExceeded, text::TOO_MANY_FIELDS));
+    }
+    let not_found = || at(MistakeKind::FieldNotFound, text::FIELD_UNKNOWN);
+    mistakes.extend(unknown.iter().map(|field| not_found().field(field)));
+    let invalid = |detail| at(MistakeKind::InvalidFilter, detail);
+    mistakes.extend(filters.iter().map(|(field, detail)| invalid(*detail).field(field)));
+    let filters = table.filters.iter().map(|filter| (*filter).clone()).collect();
+    Some(PlannedTable { name, fields, filters })
+}
+
 type LookedUp = (Option<Found>, Vec<Fault>);
 
 /// The connection of this name and its schema; nothing if the tenant has no such connection.
@@ -264,18 +233,10 @@ fn look_up(
     tenant: &TenantId,
     name: &Arc<str>,
 ) -> BoxFuture<'static, Result<LookedUp, Fault>> {
-    let op = Op {
-        engine: Arc::clone(&op.engine),
-        stop: op.stop.clone(),
-        degraded: Vec::new(),
-    };
+    let op = Op { engine: Arc::clone(&op.engine), stop: op.stop.clone(), degraded: Vec::new() };
     let (tenant, name) = (tenant.clone(), Arc::clone(name));
     Box::pin(async move {
-        let Op {
-            engine,
-            stop,
-            mut degraded,
-        } = op;
+        let Op { engine, stop, mut degraded } = op;
         // A name that no connection can have is one that the tenant does not have.
         let Ok(parsed) = ConnectionName::parse(&name) else {
             return Ok((None, degraded));
@@ -292,10 +253,7 @@ fn look_up(
         let loaded = load(&engine, &stop, connection.clone(), &mut degraded).await;
         let schema = loaded.map_err(|fault| match fault.error.stage() {
             Stage::Run => fault,
-            _ => Fault {
-                error: fault.error.at_datasource(&name),
-                ..fault
-            },
+            _ => Fault { error: fault.error.at_datasource(&name), ..fault },
         })?;
         Ok((Some(Found { connection, schema }), degraded))
     })

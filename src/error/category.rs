@@ -18,6 +18,7 @@ use core::fmt;
 /// | `canceled` | the host canceled | 499 |
 /// | `internal` | a bug in a port or in the engine: a panic, a broken contract | 500 |
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[expect(clippy::exhaustive_enums, reason = "eleven is the contract: a host maps each of them")]
 pub enum Category {
     /// The input or the configuration is wrong.
     Validation,
@@ -80,9 +81,7 @@ impl Category {
     /// The category with this stable string.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|category| category.as_str() == text)
+        Self::ALL.into_iter().find(|category| category.as_str() == text)
     }
 }
 

@@ -123,8 +123,7 @@ impl fmt::Display for EngineError {
 impl fmt::Debug for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("EngineError");
-        out.field("category", &self.0.category)
-            .field("message", &self.0.message);
+        out.field("category", &self.0.category).field("message", &self.0.message);
         out.field("stage", &self.0.stage);
         if let Some(datasource) = self.datasource() {
             out.field("datasource", &datasource);

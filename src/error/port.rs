@@ -35,11 +35,7 @@ impl PortError {
     /// A failure of this category, without a cause.
     #[must_use]
     pub const fn new(category: Category) -> Self {
-        Self {
-            category,
-            table: None,
-            cause: None,
-        }
+        Self { category, table: None, cause: None }
     }
 
     /// Something was asked for that cannot be: a filter that does not apply, for instance.

@@ -65,13 +65,7 @@ pub struct Mistake {
 
 impl Mistake {
     pub(crate) fn new(kind: MistakeKind, detail: &'static str) -> Self {
-        Self {
-            datasource: None,
-            table: None,
-            field: None,
-            kind,
-            detail,
-        }
+        Self { datasource: None, table: None, field: None, kind, detail }
     }
 
     pub(crate) fn datasource(mut self, name: &Arc<str>) -> Self {

@@ -6,8 +6,8 @@ mod result;
 
 pub(crate) use plan::PlanParts;
 pub use plan::{ExtractionPlan, PlannedDatasource, PlannedTable};
-pub(crate) use request::Wanted;
 pub use request::{ExtractionRequest, RequestId, TableRequest};
+pub(crate) use request::{Wanted, WantedTable};
 pub use result::{
     ExtractionResult, FailurePolicy, Integrity, Mode, Output, ProtectedBy, Protection, Receipt,
     StepFailure, TableCount,

@@ -1,7 +1,7 @@
 //! The sealed plan: what will be read, from where, in which order, under which limits.
 //!
-//! Keeps true: only `plan_extraction` makes one; datasources, tables and fields are sorted, so equal
-//! requests give equal plans; it holds no secret, and `Debug` shows no filter values.
+//! Keeps true: only `plan_extraction` makes one; datasources, tables and fields are sorted, so
+//! equal requests give equal plans; it holds no secret, and `Debug` shows no filter values.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -93,10 +93,8 @@ impl PlannedDatasource {
     }
 
     pub(crate) fn shape(&self, format: Format) -> StepShape {
-        let tables = self
-            .tables
-            .iter()
-            .map(|table| (Arc::clone(&table.name), Arc::clone(&table.fields)));
+        let tables =
+            self.tables.iter().map(|table| (Arc::clone(&table.name), Arc::clone(&table.fields)));
         StepShape::new(format, Arc::clone(self.name.shared()), tables)
     }
 }
@@ -120,11 +118,7 @@ impl PlannedTable {
         let mut fields: Vec<Arc<str>> = fields.into_iter().map(Into::into).collect();
         fields.sort();
         fields.dedup();
-        Self {
-            name: name.into(),
-            fields: fields.into(),
-            filters,
-        }
+        Self { name: name.into(), fields: fields.into(), filters }
     }
 
     /// Its canonical name.

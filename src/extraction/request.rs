@@ -32,10 +32,7 @@ impl RequestId {
         if id.len() <= ID_BYTES_MAX && !is_blank(id) && !id.chars().any(char::is_control) {
             Ok(Self(id.into()))
         } else {
-            Err(EngineError::validation(
-                Stage::Validate,
-                text::REQUEST_ID_INVALID,
-            ))
+            Err(EngineError::validation(Stage::Validate, text::REQUEST_ID_INVALID))
         }
     }
 
@@ -209,11 +206,7 @@ impl<'a> Wanted<'a> {
         limits: &Limits,
     ) -> Result<Self, EngineError> {
         request.check()?;
-        let request_id = request
-            .request_id
-            .as_deref()
-            .map(RequestId::parse)
-            .transpose()?;
+        let request_id = request.request_id.as_deref().map(RequestId::parse).transpose()?;
         let mut tables: Vec<&TableRequest> = request.tables.iter().collect();
         tables.sort_by(|a, b| (&a.datasource, &a.table).cmp(&(&b.datasource, &b.table)));
         let twice = |pair: &[&TableRequest]| matches!(pair, [a, b] if a.datasource == b.datasource && a.table == b.table);
@@ -228,12 +221,10 @@ impl<'a> Wanted<'a> {
             mistakes: Vec::new(),
         };
         for group in tables.chunk_by(|a, b| a.datasource == b.datasource) {
-            wanted
-                .datasources
-                .extend(group.first().map(|first| WantedDatasource {
-                    name: &first.datasource,
-                    tables: group.iter().map(|table| table.wanted()).collect(),
-                }));
+            wanted.datasources.extend(group.first().map(|first| WantedDatasource {
+                name: &first.datasource,
+                tables: group.iter().map(|table| table.wanted()).collect(),
+            }));
         }
         wanted.count();
         wanted.place_filters(&request.filters);
@@ -279,10 +270,7 @@ impl<'a> Wanted<'a> {
             let detail = match found {
                 None => text::FILTER_DATASOURCE,
                 Some(wanted) => {
-                    match wanted
-                        .tables
-                        .binary_search_by(|wanted| wanted.name.cmp(table))
-                    {
+                    match wanted.tables.binary_search_by(|wanted| wanted.name.cmp(table)) {
                         Ok(at) => {
                             if let Some(wanted) = wanted.tables.get_mut(at) {
                                 wanted.filters.push(filter);
@@ -304,11 +292,7 @@ impl<'a> Wanted<'a> {
 
 impl TableRequest {
     fn wanted(&self) -> WantedTable<'_> {
-        WantedTable {
-            name: &self.table,
-            fields: &self.fields,
-            filters: Vec::new(),
-        }
+        WantedTable { name: &self.table, fields: &self.fields, filters: Vec::new() }
     }
 }
 
@@ -329,11 +313,7 @@ impl ExtractionRequest {
             if table.fields.is_empty() {
                 return refuse(text::FIELDS_EMPTY);
             }
-            if !table
-                .fields
-                .iter()
-                .all(|field| is_name(field, NAME_BYTES_MAX))
-            {
+            if !table.fields.iter().all(|field| is_name(field, NAME_BYTES_MAX)) {
                 return refuse(text::FIELD_NAME_INVALID);
             }
         }
@@ -348,10 +328,7 @@ impl ExtractionRequest {
                 return refuse(text::FIELD_NAME_INVALID);
             }
         }
-        let sizes = self
-            .metadata
-            .iter()
-            .map(|(key, value)| key.len().saturating_add(value.len()));
+        let sizes = self.metadata.iter().map(|(key, value)| key.len().saturating_add(value.len()));
         let bytes = sizes.fold(0_usize, usize::saturating_add);
         if self.metadata.len() > METADATA_ENTRIES_MAX || bytes > METADATA_BYTES_MAX {
             return refuse(text::METADATA_INVALID);

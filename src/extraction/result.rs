@@ -38,9 +38,7 @@ impl Mode {
     /// The mode with this stable string.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Auto, Self::Direct, Self::Store]
-            .into_iter()
-            .find(|mode| mode.as_str() == text)
+        [Self::Auto, Self::Direct, Self::Store].into_iter().find(|mode| mode.as_str() == text)
     }
 }
 
@@ -135,11 +133,7 @@ impl Receipt {
     /// A receipt with this reference.
     #[must_use]
     pub fn new(reference: impl Into<String>) -> Self {
-        Self {
-            reference: reference.into(),
-            integrity: None,
-            protection: None,
-        }
+        Self { reference: reference.into(), integrity: None, protection: None }
     }
 
     /// With the sink's own proof of integrity.
@@ -153,10 +147,7 @@ impl Receipt {
     /// With a word on how the stored bytes are protected, and by whom.
     #[must_use]
     pub fn protection(mut self, by: ProtectedBy, method: impl Into<String>) -> Self {
-        self.protection = Some(Protection {
-            by,
-            method: method.into(),
-        });
+        self.protection = Some(Protection { by, method: method.into() });
         self
     }
 }

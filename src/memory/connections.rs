@@ -49,18 +49,12 @@ impl MemoryConnectionStore {
 
 impl Inner {
     fn of(&self, tenant: &TenantId) -> impl Iterator<Item = &ConnectionDescriptor> {
-        let records = self
-            .tenants
-            .get(tenant)
-            .into_iter()
-            .flat_map(BTreeMap::values);
+        let records = self.tenants.get(tenant).into_iter().flat_map(BTreeMap::values);
         records.map(|record| &record.descriptor)
     }
 
     fn name_of(&self, tenant: &TenantId, id: &ConnectionId) -> Option<ConnectionName> {
-        self.of(tenant)
-            .find(|found| found.id == *id)
-            .map(|found| found.name.clone())
+        self.of(tenant).find(|found| found.id == *id).map(|found| found.name.clone())
     }
 
     fn create(
@@ -77,10 +71,7 @@ impl Inner {
         let id = ConnectionId::parse(&format!("connection-{}", self.next_id));
         let id = id.map_err(|_| PortError::internal())?;
         let descriptor = draft.into_descriptor(tenant.clone(), id);
-        let record = Record {
-            descriptor: descriptor.clone(),
-            credential,
-        };
+        let record = Record { descriptor: descriptor.clone(), credential };
         records.insert(descriptor.name.clone(), record);
         Ok(descriptor)
     }
@@ -93,9 +84,7 @@ impl Inner {
         credential: Option<StoredCredential>,
     ) -> Result<ConnectionDescriptor, PortError> {
         let records = self.tenants.get_mut(tenant);
-        let record = records
-            .zip(name)
-            .and_then(|(records, name)| records.get_mut(name));
+        let record = records.zip(name).and_then(|(records, name)| records.get_mut(name));
         let record = record.ok_or_else(PortError::not_found)?;
         patch.apply(&mut record.descriptor);
         if credential.is_some() {
@@ -110,9 +99,7 @@ impl Inner {
         name: Option<&ConnectionName>,
     ) -> Result<(), PortError> {
         let records = self.tenants.get_mut(tenant);
-        let removed = records
-            .zip(name)
-            .and_then(|(records, name)| records.remove(name));
+        let removed = records.zip(name).and_then(|(records, name)| records.remove(name));
         removed.map(drop).ok_or_else(PortError::not_found)
     }
 
@@ -120,19 +107,13 @@ impl Inner {
         let known = |key: &String| matches!(key.as_str(), "limit" | "after");
         let limit = match query.0.get("limit") {
             None => Some(PAGE_DEFAULT),
-            Some(limit) => limit
-                .parse()
-                .ok()
-                .filter(|limit| (1..=1000).contains(limit)),
+            Some(limit) => limit.parse().ok().filter(|limit| (1..=1000).contains(limit)),
         };
         let (true, Some(limit)) = (query.0.keys().all(known), limit) else {
             return Err(PortError::validation());
         };
         let after = query.0.get("after").map_or("", String::as_str);
-        let mut items: Vec<_> = self
-            .of(tenant)
-            .filter(|c| c.name.as_str() > after)
-            .collect();
+        let mut items: Vec<_> = self.of(tenant).filter(|c| c.name.as_str() > after).collect();
         let more = items.len() > limit;
         items.truncate(limit);
         let next = items.last().filter(|_| more).map(|last| {
@@ -164,10 +145,7 @@ impl ConnectionStore for MemoryConnectionStore {
     ) -> BoxFuture<'a, Result<Option<ConnectionDescriptor>, PortError>> {
         Box::pin(async move {
             let inner = lock(&self.0);
-            let record = inner
-                .tenants
-                .get(tenant)
-                .and_then(|records| records.get(name));
+            let record = inner.tenants.get(tenant).and_then(|records| records.get(name));
             Ok(record.map(|record| record.descriptor.clone()))
         })
     }
@@ -177,12 +155,7 @@ impl ConnectionStore for MemoryConnectionStore {
         tenant: &'a TenantId,
         id: &'a ConnectionId,
     ) -> BoxFuture<'a, Result<Option<ConnectionDescriptor>, PortError>> {
-        Box::pin(async move {
-            Ok(lock(&self.0)
-                .of(tenant)
-                .find(|found| found.id == *id)
-                .cloned())
-        })
+        Box::pin(async move { Ok(lock(&self.0).of(tenant).find(|found| found.id == *id).cloned()) })
     }
 
     fn update<'a>(
@@ -252,14 +225,8 @@ impl CredentialVault for MemoryConnectionStore {
         connection: &'a ConnectionId,
     ) -> BoxFuture<'a, Result<Option<StoredCredential>, PortError>> {
         let inner = lock(&self.0);
-        let records = inner
-            .tenants
-            .get(tenant)
-            .into_iter()
-            .flat_map(BTreeMap::values);
-        let found = records
-            .into_iter()
-            .find(|record| record.descriptor.id == *connection);
+        let records = inner.tenants.get(tenant).into_iter().flat_map(BTreeMap::values);
+        let found = records.into_iter().find(|record| record.descriptor.id == *connection);
         let credential = found.and_then(|record| record.credential.as_ref());
         let credential = credential.map(|credential| StoredCredential {
             bytes: credential.bytes.duplicate(),
@@ -272,8 +239,6 @@ impl CredentialVault for MemoryConnectionStore {
 impl fmt::Debug for MemoryConnectionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenants = lock(&self.0).tenants.len();
-        f.debug_struct("MemoryConnectionStore")
-            .field("tenants", &tenants)
-            .finish_non_exhaustive()
+        f.debug_struct("MemoryConnectionStore").field("tenants", &tenants).finish_non_exhaustive()
     }
 }

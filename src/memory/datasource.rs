@@ -102,15 +102,10 @@ impl MemoryDatasource {
         for table in tables {
             let table = table.checked()?;
             if let Some(twice) = checked.insert(Arc::clone(&table.name), table) {
-                return Err(TableFault::Table {
-                    table: (*twice.name).into(),
-                });
+                return Err(TableFault::Table { table: (*twice.name).into() });
             }
         }
-        let database = Database {
-            tables: Arc::new(checked),
-            password,
-        };
+        let database = Database { tables: Arc::new(checked), password };
         lock(&self.databases).insert(name, database);
         Ok(())
     }
@@ -119,19 +114,13 @@ impl MemoryDatasource {
 impl fmt::Debug for MemoryDatasource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let databases = lock(&self.databases).len();
-        f.debug_struct("MemoryDatasource")
-            .field("databases", &databases)
-            .finish_non_exhaustive()
+        f.debug_struct("MemoryDatasource").field("databases", &databases).finish_non_exhaustive()
     }
 }
 
 impl ConnectorFactory for MemoryDatasource {
     fn build(&self, context: ConnectorContext) -> Result<Box<dyn Connector>, PortError> {
-        Ok(Box::new(MemoryConnector {
-            source: self.clone(),
-            context,
-            state: State::Built,
-        }))
+        Ok(Box::new(MemoryConnector { source: self.clone(), context, state: State::Built }))
     }
 }
 
@@ -176,9 +165,7 @@ impl MemoryConnector {
         if let Some(password) = password {
             let resolver = self.source.credentials.as_ref();
             let resolver = resolver.ok_or_else(|| PortError::new(Category::Unauthorized))?;
-            let ConnectorContext {
-                tenant, connection, ..
-            } = &self.context;
+            let ConnectorContext { tenant, connection, .. } = &self.context;
             let given = resolver.resolve(tenant, connection).await?;
             if given.is_none_or(|given| given != *password) {
                 return Err(PortError::new(Category::Unauthorized));
@@ -220,12 +207,7 @@ impl Connector for MemoryConnector {
             let scans = query.tables.iter().map(|table| scan(tables, table));
             let scans = scans.collect::<Result<_, _>>()?;
             let tables = Arc::clone(tables);
-            self.state = State::Open(Cursor {
-                tables,
-                scans,
-                scan: 0,
-                row: 0,
-            });
+            self.state = State::Open(Cursor { tables, scans, scan: 0, row: 0 });
             Ok(())
         })
     }
@@ -256,40 +238,24 @@ fn scan(tables: &Tables, planned: &PlannedTable) -> Result<Scan, PortError> {
     let refuse = || PortError::validation().at_table(planned.name());
     let table = tables.get(planned.name()).ok_or_else(refuse)?;
     let column = |name: &str| {
-        let found = table
-            .columns
-            .iter()
-            .position(|column| *column.field.name == *name);
+        let found = table.columns.iter().position(|column| *column.field.name == *name);
         found.ok_or_else(refuse)
     };
-    let columns = planned
-        .fields()
-        .iter()
-        .map(|field| column(field))
-        .collect::<Result<_, _>>()?;
+    let columns = planned.fields().iter().map(|field| column(field)).collect::<Result<_, _>>()?;
     let mut filters = Vec::with_capacity(planned.filters().len());
     for filter in planned.filters() {
         let at = column(filter.field())?;
         let kind = table.columns.get(at).map(|column| column.kind);
-        let filter = kind
-            .and_then(|kind| filter.for_column(kind))
-            .ok_or_else(refuse)?;
+        let filter = kind.and_then(|kind| filter.for_column(kind)).ok_or_else(refuse)?;
         filters.push((at, filter));
     }
-    Ok(Scan {
-        planned: planned.clone(),
-        columns,
-        filters,
-    })
+    Ok(Scan { planned: planned.clone(), columns, filters })
 }
 
 impl Cursor {
     fn fill(&mut self, batch: &mut RowBatch) -> Result<Fetched, PortError> {
         while let Some(scan) = self.scans.get(self.scan) {
-            let rows = self
-                .tables
-                .get(scan.planned.name())
-                .map(|table| table.rows.as_slice());
+            let rows = self.tables.get(scan.planned.name()).map(|table| table.rows.as_slice());
             batch.table(scan.planned.name(), scan.planned.fields())?;
             for row in rows.unwrap_or_default().iter().skip(self.row) {
                 if batch.is_full() {
@@ -297,11 +263,7 @@ impl Cursor {
                 }
                 self.row += 1;
                 let value = |at: usize| row.get(at).unwrap_or(&Value::Null);
-                if scan
-                    .filters
-                    .iter()
-                    .all(|(at, filter)| filter.matches(value(*at)))
-                {
+                if scan.filters.iter().all(|(at, filter)| filter.matches(value(*at))) {
                     for &at in &scan.columns {
                         batch.value(value(at));
                     }

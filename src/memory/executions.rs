@@ -31,10 +31,7 @@ impl MemoryExecutionStore {
     /// All states that the execution went through, in order.
     #[must_use]
     pub fn history(&self, tenant: &TenantId, request: &RequestId) -> Vec<ExecutionRecord> {
-        lock(&self.0)
-            .get(&(tenant.clone(), request.clone()))
-            .cloned()
-            .unwrap_or_default()
+        lock(&self.0).get(&(tenant.clone(), request.clone())).cloned().unwrap_or_default()
     }
 }
 

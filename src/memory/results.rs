@@ -56,10 +56,7 @@ impl MemoryResultSink {
     /// The tenant's result with this reference.
     #[must_use]
     pub fn result(&self, tenant: &TenantId, reference: &str) -> Option<StoredResult> {
-        lock(&self.0)
-            .results
-            .get(&(tenant.clone(), reference.into()))
-            .cloned()
+        lock(&self.0).results.get(&(tenant.clone(), reference.into())).cloned()
     }
 
     /// How many results there are, over all tenants.
@@ -82,12 +79,8 @@ impl ResultSink for MemoryResultSink {
         header: ResultHeader,
     ) -> BoxFuture<'a, Result<Box<dyn ResultWriter>, PortError>> {
         let (inner, tenant) = (Arc::clone(&self.0), tenant.clone());
-        let writer: Box<dyn ResultWriter> = Box::new(Writer {
-            inner,
-            tenant,
-            header,
-            bytes: Vec::new(),
-        });
+        let writer: Box<dyn ResultWriter> =
+            Box::new(Writer { inner, tenant, header, bytes: Vec::new() });
         Box::pin(ready(Ok(writer)))
     }
 }
@@ -109,19 +102,11 @@ impl ResultWriter for Writer {
 
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<Receipt, PortError>> {
         Box::pin(async move {
-            let Self {
-                inner,
-                tenant,
-                header,
-                bytes,
-            } = *self;
+            let Self { inner, tenant, header, bytes } = *self;
             let mut inner = lock(&inner);
             inner.next += 1;
             let reference = format!("memory/{}", inner.next);
-            let result = StoredResult {
-                header,
-                bytes: bytes.into(),
-            };
+            let result = StoredResult { header, bytes: bytes.into() };
             inner.results.insert((tenant, reference.clone()), result);
             Ok(Receipt::new(reference))
         })

@@ -37,10 +37,7 @@ impl MemorySchemaCache {
     /// Room for so many snapshots, and for one at least.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self {
-            entries: Mutex::default(),
-            capacity: capacity.max(1),
-        }
+        Self { entries: Mutex::default(), capacity: capacity.max(1) }
     }
 
     fn remove(entries: &mut VecDeque<Entry>, tenant: &TenantId, name: &ConnectionName) {
@@ -56,9 +53,7 @@ impl SchemaCache for MemorySchemaCache {
     ) -> BoxFuture<'a, Result<Option<Arc<SchemaSnapshot>>, PortError>> {
         Box::pin(async move {
             let entries = lock(&self.entries);
-            let found = entries
-                .iter()
-                .find(|(owner, of, _)| owner == tenant && of == name);
+            let found = entries.iter().find(|(owner, of, _)| owner == tenant && of == name);
             Ok(found.map(|(_, _, snapshot)| Arc::clone(snapshot)))
         })
     }

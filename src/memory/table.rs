@@ -49,10 +49,7 @@ impl fmt::Display for TableFault {
                 write!(f, "row {row} of {table} does not fit its columns")
             }
             Self::Kind { table, row, column } => {
-                write!(
-                    f,
-                    "the value of {column} in row {row} of {table} is of another kind"
-                )
+                write!(f, "the value of {column} in row {row} of {table} is of another kind")
             }
             Self::Column { table, column } => write!(f, "{table} has two columns {column}"),
             Self::Table { table } => write!(f, "there are two tables {table}"),
@@ -91,35 +88,22 @@ impl Table {
     /// A table without columns and rows.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self {
-            name: name.into(),
-            columns: Vec::new(),
-            rows: Vec::new(),
-        }
+        Self { name: name.into(), columns: Vec::new(), rows: Vec::new() }
     }
 
     /// With one more column, which may be null.
     #[must_use]
     pub fn column(mut self, name: impl Into<Arc<str>>, kind: ValueKind) -> Self {
-        self.columns.push(Column {
-            field: FieldSchema::new(name, kind.as_str()),
-            kind,
-        });
+        self.columns.push(Column { field: FieldSchema::new(name, kind.as_str()), kind });
         self
     }
 
     /// With one more column that is part of the primary key, and never null.
     #[must_use]
     pub fn key(mut self, name: impl Into<Arc<str>>, kind: ValueKind) -> Self {
-        let keys = self
-            .columns
-            .iter()
-            .filter(|column| column.field.primary_key.is_some())
-            .count();
+        let keys = self.columns.iter().filter(|column| column.field.primary_key.is_some()).count();
         let position = u32::try_from(keys).unwrap_or(u32::MAX).saturating_add(1);
-        let field = FieldSchema::new(name, kind.as_str())
-            .not_null()
-            .primary_key(position);
+        let field = FieldSchema::new(name, kind.as_str()).not_null().primary_key(position);
         self.columns.push(Column { field, kind });
         self
     }
@@ -137,8 +121,7 @@ impl Table {
     where
         R: IntoIterator<Item = Value>,
     {
-        self.rows
-            .extend(rows.into_iter().map(|row| row.into_iter().collect()));
+        self.rows.extend(rows.into_iter().map(|row| row.into_iter().collect()));
         self
     }
 
@@ -146,23 +129,14 @@ impl Table {
     pub(super) fn checked(mut self) -> Result<Self, TableFault> {
         for (at, column) in self.columns.iter().enumerate() {
             let before = self.columns.iter().take(at);
-            if before
-                .into_iter()
-                .any(|other| other.field.name == column.field.name)
-            {
+            if before.into_iter().any(|other| other.field.name == column.field.name) {
                 let column = (*column.field.name).into();
-                return Err(TableFault::Column {
-                    table: (*self.name).into(),
-                    column,
-                });
+                return Err(TableFault::Column { table: (*self.name).into(), column });
             }
         }
         for (row, values) in self.rows.iter_mut().enumerate() {
             if values.len() != self.columns.len() {
-                return Err(TableFault::Arity {
-                    table: (*self.name).into(),
-                    row,
-                });
+                return Err(TableFault::Arity { table: (*self.name).into(), row });
             }
             for (value, column) in values.iter_mut().zip(&self.columns) {
                 let converted = value.convert_to(column.kind);
@@ -179,11 +153,7 @@ impl Table {
     }
 
     pub(super) fn schema(&self) -> TableSchema {
-        let fields = self
-            .columns
-            .iter()
-            .map(|column| column.field.clone())
-            .collect();
+        let fields = self.columns.iter().map(|column| column.field.clone()).collect();
         TableSchema::new(Arc::clone(&self.name), fields)
     }
 }

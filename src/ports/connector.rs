@@ -74,11 +74,7 @@ impl ConnectorContext {
     /// A context without limits of the connector's own.
     #[must_use]
     pub fn new(connection: ConnectionDescriptor) -> Self {
-        Self {
-            tenant: connection.tenant.clone(),
-            connection,
-            limits: Arc::default(),
-        }
+        Self { tenant: connection.tenant.clone(), connection, limits: Arc::default() }
     }
 
     /// With these hard limits.
@@ -103,10 +99,7 @@ impl Query {
     /// A query for these tables, without a deadline.
     #[must_use]
     pub fn new(tables: Arc<[PlannedTable]>) -> Self {
-        Self {
-            tables,
-            time_left: None,
-        }
+        Self { tables, time_left: None }
     }
 
     /// With this much time left.

@@ -20,18 +20,13 @@ impl Protected {
     /// A ciphertext under this version of the key.
     #[must_use]
     pub fn new(ciphertext: impl Into<Secret>, key_version: impl Into<String>) -> Self {
-        Self {
-            ciphertext: ciphertext.into(),
-            key_version: key_version.into(),
-        }
+        Self { ciphertext: ciphertext.into(), key_version: key_version.into() }
     }
 }
 
 impl core::fmt::Debug for Protected {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Protected")
-            .field("key_version", &self.key_version)
-            .finish_non_exhaustive()
+        f.debug_struct("Protected").field("key_version", &self.key_version).finish_non_exhaustive()
     }
 }
 
@@ -40,8 +35,8 @@ pub trait CredentialProtector: Send + Sync + 'static {
     /// Encrypts a plaintext for a tenant with the current key.
     ///
     /// # Contract
-    /// C1. What `protect` gave, `reveal` turns back into the same bytes for the same tenant. C2. The
-    /// ciphertext is bound to the tenant: revealed for another, it is an error.
+    /// C1. What `protect` gave, `reveal` turns back into the same bytes for the same tenant. C2.
+    /// The ciphertext is bound to the tenant: revealed for another, it is an error.
     ///
     /// # Errors
     /// `unavailable` when the key cannot be had. The store stays untouched.

@@ -51,10 +51,7 @@ pub trait CredentialVault: Send + Sync + 'static {
 }
 
 /// The usual resolver: a vault, and a protector for what is protected in it.
-#[allow(
-    missing_debug_implementations,
-    reason = "it holds ports, which have no printable form"
-)]
+#[allow(missing_debug_implementations, reason = "it holds ports, which have no printable form")]
 pub struct VaultResolver {
     vault: Arc<dyn CredentialVault>,
     protector: Option<Arc<dyn CredentialProtector>>,
@@ -64,10 +61,7 @@ impl VaultResolver {
     /// Reads from this vault; a protected credential is an error until a protector is given.
     #[must_use]
     pub fn new(vault: Arc<dyn CredentialVault>) -> Self {
-        Self {
-            vault,
-            protector: None,
-        }
+        Self { vault, protector: None }
     }
 
     /// Reveals what is protected through this protector.

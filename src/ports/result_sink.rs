@@ -26,11 +26,7 @@ impl ResultHeader {
     /// A header without id and metadata.
     #[must_use]
     pub fn new(format: Format) -> Self {
-        Self {
-            request_id: None,
-            format,
-            metadata: BTreeMap::new(),
-        }
+        Self { request_id: None, format, metadata: BTreeMap::new() }
     }
 
     /// With this request id.
@@ -103,8 +99,8 @@ pub trait ResultWriter: Send + 'static {
     /// Takes the next bytes.
     ///
     /// # Contract
-    /// C5. `Ok` means that all of them were taken, in the order of the calls. C6. It does not answer
-    /// before it can take more: that is the back-pressure.
+    /// C5. `Ok` means that all of them were taken, in the order of the calls. C6. It does not
+    /// answer before it can take more: that is the back-pressure.
     ///
     /// # Errors
     /// `unavailable`, `limit_exceeded`. After an error only `abort` or drop follow.
@@ -130,7 +126,8 @@ pub trait ResultWriter: Send + 'static {
     /// Discards the result.
     ///
     /// # Contract
-    /// C9. Nothing is left of it. C10. Legal in every state, also after a failed or dropped `write`.
+    /// C9. Nothing is left of it. C10. Legal in every state, also after a failed or dropped
+    /// `write`.
     ///
     /// # Errors
     /// Told to the host's observability; they never change a result.

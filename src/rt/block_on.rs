@@ -31,10 +31,7 @@ impl Wake for Unpark {
 /// assert_eq!(fetcher_engine::block_on(async { 6 * 7 }), 42);
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let signal = Arc::new(Unpark {
-        thread: thread::current(),
-        notified: AtomicBool::new(false),
-    });
+    let signal = Arc::new(Unpark { thread: thread::current(), notified: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);

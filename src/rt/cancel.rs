@@ -63,9 +63,7 @@ impl CancelToken {
 
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancelToken")
-            .field("canceled", &self.is_canceled())
-            .finish()
+        f.debug_struct("CancelToken").field("canceled", &self.is_canceled()).finish()
     }
 }
 
@@ -88,11 +86,7 @@ impl Future for Canceled {
         }
         #[cfg(not(feature = "std"))]
         let _ = cx;
-        if this.token.is_canceled() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        if this.token.is_canceled() { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 

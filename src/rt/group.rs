@@ -67,12 +67,7 @@ impl Wake for Signal {
 
 impl<T> Group<T> {
     pub(crate) const fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            parent: None,
-            ready: Vec::new(),
-            running: 0,
-        }
+        Self { slots: Vec::new(), parent: None, ready: Vec::new(), running: 0 }
     }
 
     /// How many are running.
@@ -91,10 +86,7 @@ impl<T> Group<T> {
             return;
         }
         let parent = self.parent.clone().unwrap_or_else(|| Waker::noop().clone());
-        let signal = Arc::new(Signal {
-            ready: AtomicBool::new(true),
-            parent,
-        });
+        let signal = Arc::new(Signal { ready: AtomicBool::new(true), parent });
         self.slots.push(Slot { child, signal });
     }
 
@@ -158,21 +150,14 @@ impl<T> Group<T> {
 
     /// Makes the children's wakers pass on to this one.
     fn adopt(&mut self, waker: &Waker) {
-        if self
-            .parent
-            .as_ref()
-            .is_some_and(|parent| parent.will_wake(waker))
-        {
+        if self.parent.as_ref().is_some_and(|parent| parent.will_wake(waker)) {
             return;
         }
         self.parent = Some(waker.clone());
         for slot in &mut self.slots {
             // Ready: the old waker may have been used already, for nobody.
             let ready = AtomicBool::new(true);
-            slot.signal = Arc::new(Signal {
-                ready,
-                parent: waker.clone(),
-            });
+            slot.signal = Arc::new(Signal { ready, parent: waker.clone() });
         }
     }
 }

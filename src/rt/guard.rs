@@ -17,6 +17,7 @@ pub(crate) enum Broken {
     /// It was told to stop.
     Stopped,
     /// It panicked, and said this.
+    #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only `std` catches panics"))]
     Panicked(String),
 }
 
@@ -34,11 +35,7 @@ pub(crate) fn guard<'a, T, F>(stop: Option<&Stop>, make: F) -> Guarded<'a, T, F>
 where
     F: FnOnce() -> Boxed<'a, T>,
 {
-    Guarded {
-        make: Some(make),
-        call: None,
-        stop: stop.cloned(),
-    }
+    Guarded { make: Some(make), call: None, stop: stop.cloned() }
 }
 
 // Nothing in it is pinned in place: the call lies in its own box.
@@ -96,9 +93,7 @@ impl<T, F> Drop for Guarded<'_, T, F> {
 pub(crate) fn contain<T>(code: impl FnOnce() -> T) -> Result<T, Broken> {
     // Unwind safe: whatever the code had its hands on is dropped or never used again.
     std::panic::catch_unwind(core::panic::AssertUnwindSafe(code)).map_err(|payload| {
-        let text = payload
-            .downcast_ref::<&str>()
-            .map(|text| String::from(*text));
+        let text = payload.downcast_ref::<&str>().map(|text| String::from(*text));
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
         // A payload whose own drop panics must not escape either.
         let _ = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| drop(payload)));

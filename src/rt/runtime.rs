@@ -89,10 +89,6 @@ impl<F: Future + Unpin> Future for Held<F> {
         if let Poll::Ready(answer) = Pin::new(&mut this.call).poll(cx) {
             return Poll::Ready(Some(answer));
         }
-        if this.budget.is_spent(cx) {
-            Poll::Ready(None)
-        } else {
-            Poll::Pending
-        }
+        if this.budget.is_spent(cx) { Poll::Ready(None) } else { Poll::Pending }
     }
 }

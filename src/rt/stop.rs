@@ -28,9 +28,7 @@ impl Stop {
             StopReason::Failure => 3,
         };
         // An error means that there is a reason already, and that one stays.
-        let _ = self
-            .0
-            .compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self.0.compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst);
     }
 
     pub(crate) fn reason(&self) -> Option<StopReason> {

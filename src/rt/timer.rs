@@ -15,6 +15,7 @@ use super::{Runtime, Sleep};
 
 /// The default runtime.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has no state and gets none")]
 pub struct StdRuntime;
 
 impl Runtime for StdRuntime {
@@ -55,11 +56,7 @@ impl Future for Until {
             waiting.next += 1;
             waiting.next
         });
-        let is_first = waiting
-            .wakers
-            .keys()
-            .next()
-            .is_none_or(|&(first, _)| when < first);
+        let is_first = waiting.wakers.keys().next().is_none_or(|&(first, _)| when < first);
         let old = waiting.wakers.insert((when, id), cx.waker().clone());
         drop(waiting);
         drop(old);
@@ -116,10 +113,7 @@ impl Timer {
                     let answer = self.changed.wait_timeout(waiting, when - now);
                     answer.unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self
-                    .changed
-                    .wait(waiting)
-                    .unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
@@ -133,9 +127,7 @@ fn timer() -> &'static Timer {
         let thread = thread::Builder::new().name("fetcher-timer".into());
         // PROOF: a process that cannot start one small thread cannot keep any deadline, and must
         // not go on as if it could.
-        thread
-            .spawn(|| timer.run())
-            .expect("the timer thread starts");
+        thread.spawn(|| timer.run()).expect("the timer thread starts");
     });
     timer
 }

@@ -27,20 +27,13 @@ pub(crate) struct Outcome<T> {
 
 impl<T> From<Result<T, Fault>> for Outcome<T> {
     fn from(result: Result<T, Fault>) -> Self {
-        Self {
-            result,
-            degraded: Vec::new(),
-        }
+        Self { result, degraded: Vec::new() }
     }
 }
 
 impl From<EngineError> for Fault {
     fn from(error: EngineError) -> Self {
-        Self {
-            error,
-            cause: None,
-            table: None,
-        }
+        Self { error, cause: None, table: None }
     }
 }
 
@@ -51,10 +44,7 @@ impl Fault {
 
     /// A port's failure at a stage. The connect stage is `connect` whatever the port says.
     pub(crate) fn port(stage: Stage, error: PortError) -> Self {
-        let row_fault = error
-            .cause()
-            .and_then(|cause| cause.downcast_ref::<RowFault>())
-            .copied();
+        let row_fault = error.cause().and_then(|cause| cause.downcast_ref::<RowFault>()).copied();
         if let (Stage::Read, Some(fault)) = (stage, row_fault) {
             return Self::rows(fault);
         }
@@ -65,11 +55,7 @@ impl Fault {
         };
         let table = error.table().map(Box::from);
         let error_out = EngineError::new(category, stage, text::port_failure(stage));
-        Self {
-            error: error_out,
-            cause: error.into_cause(),
-            table,
-        }
+        Self { error: error_out, cause: error.into_cause(), table }
     }
 
     /// A row batch that was misused, or that is over a limit.
@@ -79,10 +65,7 @@ impl Fault {
             RowFault::TooManyRows => (Category::LimitExceeded, text::TOO_MANY_ROWS),
             _ => (Category::Internal, text::BATCH_BROKEN),
         };
-        Self {
-            cause: Some(Box::new(fault)),
-            ..Self::new(category, Stage::Encode, message)
-        }
+        Self { cause: Some(Box::new(fault)), ..Self::new(category, Stage::Encode, message) }
     }
 
     pub(crate) fn broken(stage: Stage, broken: Broken, stop: Option<&Stop>) -> Self {
@@ -91,11 +74,7 @@ impl Fault {
             Broken::Panicked(said) => {
                 let cause: BoxError = Box::new(PortPanic(said));
                 let error = EngineError::new(Category::Internal, stage, text::PANIC);
-                Self {
-                    error,
-                    cause: Some(cause),
-                    table: None,
-                }
+                Self { error, cause: Some(cause), table: None }
             }
         }
     }

@@ -63,9 +63,7 @@ pub(crate) async fn discover(
     close(ports, limits, connector, degraded).await;
     let tables = answer?;
     let canonical = |name: &str| factory.canonical_table(name);
-    contained(Stage::Discover, || {
-        SchemaSnapshot::canonical(origin, tables, canonical)
-    })
+    contained(Stage::Discover, || SchemaSnapshot::canonical(origin, tables, canonical))
 }
 
 async fn look(connector: &mut dyn Connector, stop: &Stop) -> Result<Vec<TableSchema>, Fault> {
@@ -107,14 +105,7 @@ impl<'a, T> Bounded<'a, T> {
     ) -> Self {
         let deadline = ports.budget(limits.max_duration);
         let (ports, limits) = (Arc::clone(ports), limits.clone());
-        Self {
-            work,
-            stop,
-            deadline,
-            teardown: None,
-            ports,
-            limits,
-        }
+        Self { work, stop, deadline, teardown: None, ports, limits }
     }
 }
 
@@ -130,11 +121,7 @@ impl<T> Future for Bounded<'_, T> {
         if let Poll::Ready(answer) = this.work.as_mut().poll(cx) {
             return Poll::Ready(answer);
         }
-        if this
-            .teardown
-            .as_mut()
-            .is_some_and(|teardown| teardown.is_spent(cx))
-        {
+        if this.teardown.as_mut().is_some_and(|teardown| teardown.is_spent(cx)) {
             return Poll::Ready(Err(Fault::stopped(Some(StopReason::Deadline))).into());
         }
         Poll::Pending
@@ -205,11 +192,7 @@ impl<T: Send + 'static> Future for Together<T> {
             let stopped = || Fault::stopped(this.stop.reason());
             return Poll::Ready(match this.failure.take() {
                 Some(fault) => Err(fault),
-                None => this
-                    .done
-                    .drain(..)
-                    .collect::<Option<_>>()
-                    .ok_or_else(stopped),
+                None => this.done.drain(..).collect::<Option<_>>().ok_or_else(stopped),
             });
         }
         let may_add = this.group.running() < this.most && !this.waiting.is_empty();

@@ -4,8 +4,8 @@
 //! Waiting ─▶ Busy(connect) ─▶ Busy(open) ─▶ Idle ⇄ Busy(fetch) ─End─▶ Busy(close) ─▶ Over
 //!               └───────────────┴────────────┴─ error, stop ────────────▲
 //! ```
-//! Keeps true: a connector is in exactly one place, here or in the one call that is open on it; once
-//! it is closed nothing brings it back.
+//! Keeps true: a connector is in exactly one place, here or in the one call that is open on it;
+//! once it is closed nothing brings it back.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -121,9 +121,7 @@ impl Step {
     /// Which planned table a batch's table is.
     fn place(&self, batch: &RowBatch, table: u32) -> Option<usize> {
         let name = batch.tables().get(table as usize)?;
-        self.tables
-            .binary_search_by(|count| count.table.cmp(name))
-            .ok()
+        self.tables.binary_search_by(|count| count.table.cmp(name)).ok()
     }
 
     /// Queues rows for the writer.
@@ -163,10 +161,7 @@ impl Step {
 
     /// Whether as many rows were delivered as were encoded, table by table.
     pub(super) fn is_consistent(&self) -> bool {
-        self.tables
-            .iter()
-            .zip(&self.encoded)
-            .all(|(count, encoded)| count.rows == *encoded)
+        self.tables.iter().zip(&self.encoded).all(|(count, encoded)| count.rows == *encoded)
     }
 
     /// Drops what the step holds beside its connector and its counts.

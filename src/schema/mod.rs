@@ -70,11 +70,7 @@ impl TableSchema {
         let name_of = |index: &u32| fields.get(*index as usize).map(|field| &field.name);
         by_name.sort_by(|a, b| name_of(a).cmp(&name_of(b)).then(a.cmp(b)));
         by_name.dedup_by(|a, b| name_of(a) == name_of(b));
-        Self {
-            name: name.into(),
-            fields,
-            by_name,
-        }
+        Self { name: name.into(), fields, by_name }
     }
 
     /// Its name, canonical for its source.
@@ -92,9 +88,7 @@ impl TableSchema {
     /// The fields sorted by name.
     pub(crate) fn sorted(&self) -> impl ExactSizeIterator<Item = &FieldSchema> {
         // PROOF: `by_name` holds indices below `fields.len()`, see `new`.
-        self.by_name
-            .iter()
-            .map(|&index| &self.fields[index as usize])
+        self.by_name.iter().map(|&index| &self.fields[index as usize])
     }
 
     /// The field of exactly this name.
@@ -115,10 +109,8 @@ impl TableSchema {
     /// `natural_person` answers for `natural_person.mother_name`, `natural` does not.
     #[must_use]
     pub fn resolve(&self, path: &str) -> Option<&FieldSchema> {
-        self.field(path).or_else(|| {
-            path.rmatch_indices('.')
-                .find_map(|(dot, _)| self.field(path.get(..dot)?))
-        })
+        self.field(path)
+            .or_else(|| path.rmatch_indices('.').find_map(|(dot, _)| self.field(path.get(..dot)?)))
     }
 }
 
@@ -154,10 +146,7 @@ impl SchemaSnapshot {
     /// The table of exactly this (canonical) name.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&TableSchema> {
-        let at = self
-            .tables
-            .binary_search_by(|table| (*table.name).cmp(name))
-            .ok()?;
+        let at = self.tables.binary_search_by(|table| (*table.name).cmp(name)).ok()?;
         self.tables.get(at)
     }
 

@@ -27,13 +27,7 @@ pub(crate) fn check_table(
     not_selected: &'static str,
 ) -> Checked {
     let (fields, unknown) = match requested {
-        None => (
-            schema
-                .sorted()
-                .map(|field| Arc::clone(&field.name))
-                .collect(),
-            Vec::new(),
-        ),
+        None => (schema.sorted().map(|field| Arc::clone(&field.name)).collect(), Vec::new()),
         Some(fields) => (Arc::clone(fields), unknown_fields(schema, fields)),
     };
     let fault = |filter: &&Filter| {
@@ -46,11 +40,7 @@ pub(crate) fn check_table(
         Some((Arc::clone(filter.shared_field()), detail))
     };
     let filters = filters.iter().filter_map(fault).collect();
-    Checked {
-        fields,
-        unknown,
-        filters,
-    }
+    Checked { fields, unknown, filters }
 }
 
 fn unknown_fields(schema: &TableSchema, requested: &[Arc<str>]) -> Vec<Arc<str>> {

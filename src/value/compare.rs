@@ -73,8 +73,7 @@ fn compare_numbers(a: Number<'_>, b: Number<'_>) -> Ordering {
 
 fn floats(a: f64, b: f64) -> Ordering {
     // Only NaN has no order of its own, and then the one that is NaN is the greater.
-    a.partial_cmp(&b)
-        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 /// `integer` comes from 64 bits.
@@ -89,18 +88,14 @@ fn integer_with_float(integer: i128, float: f64) -> Ordering {
     }
     // Truncation is exact here, in both directions: the fraction was part of the float.
     let whole = float as i128;
-    integer
-        .cmp(&whole)
-        .then_with(|| floats(whole as f64, float))
+    integer.cmp(&whole).then_with(|| floats(whole as f64, float))
 }
 
 fn decimal_with_integer(decimal: &Decimal, integer: i128) -> Ordering {
     let mut text = Ascii::<40>::new();
     // Forty bytes hold every `i128` with its sign.
     let _ = write!(text, "{integer}");
-    decimal
-        .magnitude()
-        .compare(&Magnitude::Finite(Digits::of(text.as_str())))
+    decimal.magnitude().compare(&Magnitude::Finite(Digits::of(text.as_str())))
 }
 
 fn decimal_with_float(decimal: &Decimal, float: f64) -> Ordering {
@@ -109,11 +104,7 @@ fn decimal_with_float(decimal: &Decimal, float: f64) -> Ordering {
         return magnitude.compare(&Magnitude::NaN);
     }
     if float.is_infinite() {
-        let infinity = if float > 0.0 {
-            Magnitude::Infinity
-        } else {
-            Magnitude::NegInfinity
-        };
+        let infinity = if float > 0.0 { Magnitude::Infinity } else { Magnitude::NegInfinity };
         return magnitude.compare(&infinity);
     }
     // Rounding keeps order: where the nearest float is another one, the answer is known. Short

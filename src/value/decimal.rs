@@ -91,14 +91,7 @@ impl Decimal {
         if !unsigned.eq_ignore_ascii_case("infinity") && !unsigned.eq_ignore_ascii_case("inf") {
             return None;
         }
-        Some(Self(
-            if sign.is_empty() {
-                "Infinity"
-            } else {
-                "-Infinity"
-            }
-            .into(),
-        ))
+        Some(Self(if sign.is_empty() { "Infinity" } else { "-Infinity" }.into()))
     }
 }
 
@@ -193,12 +186,7 @@ impl<'a> Digits<'a> {
         if tail.is_empty() {
             head = head.trim_end_matches('0');
         }
-        Self {
-            negative,
-            head: head.as_bytes(),
-            tail: tail.as_bytes(),
-            exponent,
-        }
+        Self { negative, head: head.as_bytes(), tail: tail.as_bytes(), exponent }
     }
 
     /// Negative zero included.
@@ -227,15 +215,10 @@ impl<'a> Digits<'a> {
             return None;
         }
         let magnitude = self.iter().try_fold(0_i128, |n, digit| {
-            n.checked_mul(10)?
-                .checked_sub(i128::from(digit.wrapping_sub(b'0')))
+            n.checked_mul(10)?.checked_sub(i128::from(digit.wrapping_sub(b'0')))
         })?;
         let magnitude = magnitude.checked_mul(10_i128.checked_pow(zeros)?)?;
-        if self.negative {
-            Some(magnitude)
-        } else {
-            magnitude.checked_neg()
-        }
+        if self.negative { Some(magnitude) } else { magnitude.checked_neg() }
     }
 
     /// The number in scientific notation, for a parser of floats. The caller has looked at the
@@ -274,9 +257,7 @@ impl<'a> Digits<'a> {
 
     fn compare_absolute(&self, other: &Digits<'_>) -> Ordering {
         // Without trailing zeros a proper prefix is the smaller number, as in the order of texts.
-        self.exponent
-            .cmp(&other.exponent)
-            .then_with(|| self.iter().cmp(other.iter()))
+        self.exponent.cmp(&other.exponent).then_with(|| self.iter().cmp(other.iter()))
     }
 
     const fn sign(&self) -> i8 {
@@ -296,10 +277,7 @@ pub(super) struct Ascii<const N: usize> {
 
 impl<const N: usize> Ascii<N> {
     pub(super) const fn new() -> Self {
-        Self {
-            bytes: [0; N],
-            len: 0,
-        }
+        Self { bytes: [0; N], len: 0 }
     }
 
     pub(super) fn as_str(&self) -> &str {

@@ -20,14 +20,8 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) const INFINITY: Self = Self {
-        seconds: i64::MAX,
-        nanos: 0,
-    };
-    const NEG_INFINITY: Self = Self {
-        seconds: i64::MIN,
-        nanos: 0,
-    };
+    pub(super) const INFINITY: Self = Self { seconds: i64::MAX, nanos: 0 };
+    const NEG_INFINITY: Self = Self { seconds: i64::MIN, nanos: 0 };
 
     /// The first second of the first day and of the day that a [`Date`] can no longer name.
     const RANGE: core::ops::Range<i64> = (i32::MIN as i64 + 1) * DAY..i32::MAX as i64 * DAY;
@@ -41,11 +35,7 @@ impl Moment {
 
     const fn from_date_time(date: Date, time: Time) -> Option<Self> {
         if !date.is_finite() {
-            return Some(if date.days() > 0 {
-                Self::INFINITY
-            } else {
-                Self::NEG_INFINITY
-            });
+            return Some(if date.days() > 0 { Self::INFINITY } else { Self::NEG_INFINITY });
         }
         let (seconds, nanos) = time.seconds_and_nanos();
         Self::new(date.days() as i64 * DAY + seconds as i64, nanos)
@@ -53,11 +43,7 @@ impl Moment {
 
     fn parse(text: &str, utc: bool) -> Option<Self> {
         if let Some(negative) = infinity(text) {
-            return Some(if negative {
-                Self::NEG_INFINITY
-            } else {
-                Self::INFINITY
-            });
+            return Some(if negative { Self::NEG_INFINITY } else { Self::INFINITY });
         }
         let mut cursor = Cursor::new(text);
         let date = cursor.date()?;
@@ -99,11 +85,7 @@ impl Moment {
         // Unsigned division by a constant is the cheaper one; the range keeps the sum positive.
         let shifted = self.seconds.wrapping_sub(Self::RANGE.start).cast_unsigned();
         let days = (shifted / DAY.cast_unsigned()).cast_signed() + (i32::MIN as i64 + 1);
-        Some((
-            days as i32,
-            (shifted % DAY.cast_unsigned()) as u32,
-            self.nanos,
-        ))
+        Some((days as i32, (shifted % DAY.cast_unsigned()) as u32, self.nanos))
     }
 }
 

@@ -35,19 +35,13 @@ impl<'a> Cursor<'a> {
         let minute = self.two_digits()?;
         self.eat(b":")?;
         let second = self.two_digits()?;
-        let nanos = if self.eat(b".").is_some() {
-            self.fraction()?
-        } else {
-            0
-        };
+        let nanos = if self.eat(b".").is_some() { self.fraction()? } else { 0 };
         Time::from_hms_nano(hour, minute, second, nanos)
     }
 
     /// What stands between a date and a time: `T`, `t` or one space.
     pub(super) fn separator(&mut self) -> Option<()> {
-        self.eat(b"T")
-            .or_else(|| self.eat(b"t"))
-            .or_else(|| self.eat(b" "))
+        self.eat(b"T").or_else(|| self.eat(b"t")).or_else(|| self.eat(b" "))
     }
 
     /// An offset from UTC in seconds: `Z`, `z`, `+hh:mm`, `-hhmm` or `+hh`.
@@ -115,11 +109,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn digits(&mut self) -> &'a [u8] {
-        let len = self
-            .0
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let len = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.0.split_at_checked(len).unwrap_or_default();
         self.0 = rest;
         digits
@@ -141,7 +131,6 @@ pub(super) fn infinity(text: &str) -> Option<bool> {
 
 fn decimal(digits: &[u8]) -> Option<i32> {
     digits.iter().try_fold(0_i32, |n, digit| {
-        n.checked_mul(10)?
-            .checked_add(i32::from(digit.wrapping_sub(b'0')))
+        n.checked_mul(10)?.checked_add(i32::from(digit.wrapping_sub(b'0')))
     })
 }

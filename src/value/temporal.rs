@@ -48,11 +48,7 @@ impl Date {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(negative) = infinity(text) {
-            return Some(if negative {
-                Self::NEG_INFINITY
-            } else {
-                Self::INFINITY
-            });
+            return Some(if negative { Self::NEG_INFINITY } else { Self::INFINITY });
         }
         let mut cursor = Cursor::new(text);
         let date = cursor.date()?;
@@ -69,11 +65,7 @@ impl Date {
     /// Year, month and day; `None` for the infinities.
     #[must_use]
     pub const fn ymd(self) -> Option<(i32, u8, u8)> {
-        if self.is_finite() {
-            Some(civil_from_days(self.0))
-        } else {
-            None
-        }
+        if self.is_finite() { Some(civil_from_days(self.0)) } else { None }
     }
 
     /// Whether this is a date and not an infinity.
@@ -116,11 +108,7 @@ impl Time {
     /// The time a number of nanoseconds after midnight; `None` after 24:00:00.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Option<Self> {
-        if nanos <= Self::END_OF_DAY.0 {
-            Some(Self(nanos))
-        } else {
-            None
-        }
+        if nanos <= Self::END_OF_DAY.0 { Some(Self(nanos)) } else { None }
     }
 
     /// The time of an hour, minute and second.

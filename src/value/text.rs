@@ -85,10 +85,7 @@ impl Text {
 
     #[inline]
     const fn new() -> Self {
-        Self {
-            bytes: [0; CAPACITY],
-            len: 0,
-        }
+        Self { bytes: [0; CAPACITY], len: 0 }
     }
 
     /// Appends a part of fixed size. `CAPACITY` holds every text, so the part always fits.
@@ -147,23 +144,8 @@ impl Text {
         let [d, e] = pair(nanos / 10_000 % 100);
         let [f, g] = pair(nanos / 100 % 100);
         let [h, i] = pair(nanos % 100);
-        let digits = [
-            b'.',
-            b'0' + (nanos / 100_000_000 % 10) as u8,
-            b,
-            c,
-            d,
-            e,
-            f,
-            g,
-            h,
-            i,
-        ];
-        let zeros = digits
-            .iter()
-            .rev()
-            .take_while(|&&digit| digit == b'0')
-            .count();
+        let digits = [b'.', b'0' + (nanos / 100_000_000 % 10) as u8, b, c, d, e, f, g, h, i];
+        let zeros = digits.iter().rev().take_while(|&&digit| digit == b'0').count();
         self.push(digits);
         self.len -= zeros as u8;
     }

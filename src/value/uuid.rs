@@ -7,6 +7,7 @@ use core::fmt;
 
 /// A universally unique identifier. It orders by its bytes, as databases do.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[expect(clippy::exhaustive_structs, reason = "sixteen bytes are all of it")]
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
@@ -95,9 +96,6 @@ fn write_hex(text: &mut [u8; 36], at: usize, bytes: &[u8]) {
     let places = text.get_mut(at..).unwrap_or_default();
     for (place, byte) in places.chunks_exact_mut(2).zip(bytes) {
         // Both indexes are below sixteen by construction.
-        place.copy_from_slice(&[
-            DIGITS[usize::from(byte >> 4)],
-            DIGITS[usize::from(byte & 15)],
-        ]);
+        place.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
     }
 }

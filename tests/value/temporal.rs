@@ -74,22 +74,13 @@ fn dates_agree_with_the_calendar_up_to_their_ends() {
         let days = rng.next() as i32;
         let (year, month, day) = Date::from_days(days).ymd().expect("finite");
         assert_eq!(naive_days(year, month, day), i64::from(days), "{days}");
-        assert_eq!(
-            Date::from_ymd(year, month, day),
-            Some(Date::from_days(days))
-        );
+        assert_eq!(Date::from_ymd(year, month, day), Some(Date::from_days(days)));
         let date = Date::from_days(days);
         assert_eq!(Date::parse(&date.to_string()), Some(date), "{date}");
     }
     let (first, last) = (Date::from_days(i32::MIN + 1), Date::from_days(i32::MAX - 1));
-    assert_eq!(
-        last.ymd().map(|(y, m, d)| naive_days(y, m, d)),
-        Some(i64::from(i32::MAX - 1))
-    );
-    assert_eq!(
-        first.ymd().map(|(y, m, d)| naive_days(y, m, d)),
-        Some(i64::from(i32::MIN + 1))
-    );
+    assert_eq!(last.ymd().map(|(y, m, d)| naive_days(y, m, d)), Some(i64::from(i32::MAX - 1)));
+    assert_eq!(first.ymd().map(|(y, m, d)| naive_days(y, m, d)), Some(i64::from(i32::MIN + 1)));
     for (date, step) in [(last, 1), (first, -1)] {
         let (year, month, day) = date.ymd().expect("finite");
         assert_eq!(Date::from_ymd(year, month, day), Some(date));
@@ -101,21 +92,13 @@ fn dates_agree_with_the_calendar_up_to_their_ends() {
         }
         assert_eq!(date.to_string().len(), 14);
     }
-    for (year, month, day) in [
-        (i32::MAX, 1, 1),
-        (i32::MIN, 12, 31),
-        (2024, 0, 1),
-        (2024, 13, 1),
-    ] {
+    for (year, month, day) in [(i32::MAX, 1, 1), (i32::MIN, 12, 31), (2024, 0, 1), (2024, 13, 1)] {
         assert_eq!(Date::from_ymd(year, month, day), None);
     }
     for (year, month, day) in [(2024, 1, 0), (2023, 2, 29), (1900, 2, 29), (2024, 255, 255)] {
         assert_eq!(Date::from_ymd(year, month, day), None);
     }
-    assert_eq!(
-        (Date::INFINITY.ymd(), Date::NEG_INFINITY.ymd()),
-        (None, None)
-    );
+    assert_eq!((Date::INFINITY.ymd(), Date::NEG_INFINITY.ymd()), (None, None));
     assert!(Date::NEG_INFINITY < first && last < Date::INFINITY);
 }
 
@@ -188,21 +171,13 @@ fn times_reach_the_end_of_the_day_and_no_further() {
         assert_eq!(time.to_string(), text);
         assert_eq!(time.nanos(), nanos);
     }
-    assert_eq!(
-        Time::parse("12:34:56.780"),
-        Time::from_hms_nano(12, 34, 56, 780_000_000)
-    );
+    assert_eq!(Time::parse("12:34:56.780"), Time::from_hms_nano(12, 34, 56, 780_000_000));
     assert_eq!(Time::from_hms(24, 0, 0), Some(Time::END_OF_DAY));
     assert_eq!(Time::from_nanos(86_400_000_000_001), None);
     for (h, m, s, n) in [(24, 0, 0, 1), (24, 0, 1, 0), (25, 0, 0, 0), (255, 0, 0, 0)] {
         assert_eq!(Time::from_hms_nano(h, m, s, n), None);
     }
-    for (m, s, n) in [
-        (60, 0, 0),
-        (0, 60, 0),
-        (0, 0, 1_000_000_000),
-        (59, 255, u32::MAX),
-    ] {
+    for (m, s, n) in [(60, 0, 0), (0, 60, 0), (0, 0, 1_000_000_000), (59, 255, u32::MAX)] {
         assert_eq!(Time::from_hms_nano(23, m, s, n), None);
     }
     for refused in [
@@ -237,11 +212,7 @@ fn timestamps_and_instants_are_written_alike_but_for_the_zone() {
         ("9999-12-31T23:59:59", 253_402_300_799, 0),
         ("+010000-01-01T00:00:00", 253_402_300_800, 0),
         ("-004712-01-01T00:00:00", -210_863_520_000, 0),
-        (
-            "+294276-12-31T23:59:59.999999",
-            9_224_318_015_999,
-            999_999_000,
-        ),
+        ("+294276-12-31T23:59:59.999999", 9_224_318_015_999, 999_999_000),
     ] {
         let timestamp = Timestamp::new(seconds, nanos).expect("a timestamp");
         assert_eq!(timestamp.to_string(), text);
@@ -272,11 +243,7 @@ fn offsets_are_taken_off() {
         "2024-02-29T24:00:00-00:30",
     ] {
         // 24:00:00 is midnight; 24:29 is not a time.
-        let expected = if same.contains("24:29") {
-            None
-        } else {
-            instant
-        };
+        let expected = if same.contains("24:29") { None } else { instant };
         assert_eq!(Instant::parse(same), expected, "{same}");
     }
     for refused in [
@@ -310,10 +277,7 @@ fn moments_end_where_dates_end() {
     assert_eq!(Timestamp::new(first.seconds() - 1, 0), None);
     assert_eq!(Timestamp::new(last.seconds() + 1, 0), None);
     assert_eq!(Timestamp::new(0, 1_000_000_000), None);
-    assert_eq!(
-        Timestamp::from_date_time(last.date(), Time::END_OF_DAY),
-        None
-    );
+    assert_eq!(Timestamp::from_date_time(last.date(), Time::END_OF_DAY), None);
     for seconds in [i64::MIN, i64::MIN + 1, i64::MAX - 1, i64::MAX] {
         assert_eq!(Instant::new(seconds, 0), None);
     }
@@ -325,10 +289,7 @@ fn moments_end_where_dates_end() {
     let infinite = Timestamp::INFINITY;
     assert_eq!((infinite.date(), infinite.time()), (Date::INFINITY, None));
     assert_eq!(Instant::NEG_INFINITY.date(), Date::NEG_INFINITY);
-    assert_eq!(
-        Instant::from_date_time(Date::INFINITY, end),
-        Some(Instant::INFINITY)
-    );
+    assert_eq!(Instant::from_date_time(Date::INFINITY, end), Some(Instant::INFINITY));
     assert_eq!(Instant::parse("Infinity"), Some(Instant::INFINITY));
     assert_eq!(Timestamp::parse("-INFINITY"), Some(Timestamp::NEG_INFINITY));
     assert_eq!((infinite.is_finite(), last.is_finite()), (false, true));
@@ -345,11 +306,7 @@ fn moments_survive_their_text_and_their_parts() {
         let Some(instant) = Instant::new(seconds, nanos) else {
             continue;
         };
-        assert_eq!(
-            Instant::parse(&instant.to_string()),
-            Some(instant),
-            "{instant}"
-        );
+        assert_eq!(Instant::parse(&instant.to_string()), Some(instant), "{instant}");
         let time = instant.time().expect("finite");
         assert_eq!(Instant::from_date_time(instant.date(), time), Some(instant));
         let parts = format!("{}T{time}Z", instant.date());
@@ -384,22 +341,13 @@ fn no_text_makes_a_parser_panic() {
         "",
     ];
     for _ in 0..20_000 {
-        let text: String = (0..rng.below(7))
-            .map(|_| pieces[rng.below(pieces.len() as u64) as usize])
-            .collect();
+        let text: String =
+            (0..rng.below(7)).map(|_| pieces[rng.below(pieces.len() as u64) as usize]).collect();
         if let Some(instant) = Instant::parse(&text) {
-            assert_eq!(
-                Instant::parse(&instant.to_string()),
-                Some(instant),
-                "{text}"
-            );
+            assert_eq!(Instant::parse(&instant.to_string()), Some(instant), "{text}");
             assert_eq!(Timestamp::parse(&text).is_some(), !instant.is_finite());
         }
-        let _ = (
-            Date::parse(&text),
-            Time::parse(&text),
-            Timestamp::parse(&text),
-        );
+        let _ = (Date::parse(&text), Time::parse(&text), Timestamp::parse(&text));
         let _ = super::Decimal::parse(&text).map(|decimal| super::decimal(decimal.as_str()));
         let _ = super::Uuid::parse(&text);
     }
