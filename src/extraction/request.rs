@@ -208,9 +208,8 @@ impl<'a> Wanted<'a> {
         request.check()?;
         let request_id = request.request_id.as_deref().map(RequestId::parse).transpose()?;
         let mut tables: Vec<&TableRequest> = request.tables.iter().collect();
-        tables.sort_by(|a, b| (&a.datasource, &a.table).cmp(&(&b.datasource, &b.table)));
-        let twice = |pair: &[&TableRequest]| matches!(pair, [a, b] if a.datasource == b.datasource && a.table == b.table);
-        if tables.windows(2).any(twice) {
+        tables.sort_by(|a, b| a.place().cmp(&b.place()));
+        if !tables.is_sorted_by(|a, b| a.place() < b.place()) {
             return Err(EngineError::validation(Stage::Validate, text::TABLE_TWICE));
         }
         let mut wanted = Self {
@@ -291,6 +290,10 @@ impl<'a> Wanted<'a> {
 }
 
 impl TableRequest {
+    fn place(&self) -> (&str, &str) {
+        (&self.datasource, &self.table)
+    }
+
     fn wanted(&self) -> WantedTable<'_> {
         WantedTable { name: &self.table, fields: &self.fields, filters: Vec::new() }
     }
