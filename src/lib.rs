@@ -87,6 +87,9 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[macro_use]
+mod planted;
+
 pub mod connection;
 pub mod digest;
 pub mod encode;
@@ -103,6 +106,8 @@ mod run;
 pub mod schema;
 mod secret;
 mod tenant;
+#[cfg(feature = "testkit")]
+pub mod testkit;
 pub mod value;
 
 pub use connection::{ConnectionDescriptor, ConnectionInput, ConnectionPatch, PageQuery};

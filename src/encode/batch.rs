@@ -157,6 +157,8 @@ pub struct RowBatch {
     /// The whole rows, by table.
     runs: Vec<Run>,
     rows_left: u64,
+    /// After how many rows the batch is full, whatever their size.
+    full_after: u64,
     fault: Option<RowFault>,
 }
 
@@ -179,6 +181,7 @@ impl RowBatch {
             row_start: 0,
             runs: Vec::new(),
             rows_left: u64::MAX,
+            full_after: u64::MAX,
             fault: None,
         }
     }
@@ -306,7 +309,13 @@ impl RowBatch {
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.row_start >= BATCH_BYTES || self.fault.is_some()
+        self.row_start >= BATCH_BYTES || self.fault.is_some() || self.rows() >= self.full_after
+    }
+
+    /// Makes the batch full after so many rows, and after one at least. For tests, and for sources
+    /// whose rows are dear.
+    pub fn full_after(&mut self, rows: u64) {
+        self.full_after = rows.max(1);
     }
 
     /// How many whole rows are in it.

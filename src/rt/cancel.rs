@@ -35,7 +35,9 @@ impl CancelToken {
     pub fn cancel(&self) {
         self.0.canceled.store(true, Ordering::SeqCst);
         #[cfg(feature = "std")]
-        self.0.waiters.wake_all();
+        if !planted!(CancelWithoutWake) {
+            self.0.waiters.wake_all();
+        }
     }
 
     /// Whether it was canceled.

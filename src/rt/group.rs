@@ -59,7 +59,7 @@ impl Wake for Signal {
 
     fn wake_by_ref(self: &Arc<Self>) {
         // If the flag was up already, the parent was woken for it and has not come round yet.
-        if !self.ready.swap(true, Ordering::SeqCst) {
+        if !self.ready.swap(true, Ordering::SeqCst) && !planted!(LostWake) {
             self.parent.wake_by_ref();
         }
     }
@@ -137,7 +137,11 @@ impl<T> Group<T> {
             };
             slot.signal.ready.store(false, Ordering::SeqCst);
             let waker = Waker::from(Arc::clone(&slot.signal));
-            match child.as_mut().poll(&mut Context::from_waker(&waker)) {
+            let polled = child.as_mut().poll(&mut Context::from_waker(&waker));
+            if planted!(FlagClearedAfterPoll) {
+                slot.signal.ready.store(false, Ordering::SeqCst);
+            }
+            match polled {
                 core::task::Poll::Pending => slot.child = Some(child),
                 core::task::Poll::Ready(answer) => {
                     self.running -= 1;
@@ -150,7 +154,8 @@ impl<T> Group<T> {
 
     /// Makes the children's wakers pass on to this one.
     fn adopt(&mut self, waker: &Waker) {
-        if self.parent.as_ref().is_some_and(|parent| parent.will_wake(waker)) {
+        let known = |parent: &Waker| parent.will_wake(waker) || planted!(StaleParentWaker);
+        if self.parent.as_ref().is_some_and(known) {
             return;
         }
         self.parent = Some(waker.clone());

@@ -91,6 +91,9 @@ impl<T, F> Drop for Guarded<'_, T, F> {
 /// Runs somebody else's code; a panic in it becomes a value.
 #[cfg(feature = "std")]
 pub(crate) fn contain<T>(code: impl FnOnce() -> T) -> Result<T, Broken> {
+    if planted!(PanicEscapes) {
+        return Ok(code());
+    }
     // Unwind safe: whatever the code had its hands on is dropped or never used again.
     std::panic::catch_unwind(core::panic::AssertUnwindSafe(code)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| String::from(*text));

@@ -81,6 +81,23 @@ impl ExecuteOptions {
         self
     }
 
+    /// Orders the calls that are ready in each round, by their index. For simulations.
+    #[cfg(feature = "testkit")]
+    #[must_use]
+    pub fn schedule(
+        mut self,
+        order: impl FnMut(&mut alloc::vec::Vec<usize>) + Send + 'static,
+    ) -> Self {
+        struct Ordered<F>(F);
+        impl<F: FnMut(&mut alloc::vec::Vec<usize>) + Send> Pick for Ordered<F> {
+            fn order(&mut self, ready: &mut alloc::vec::Vec<usize>) {
+                (self.0)(ready);
+            }
+        }
+        self.pick = Some(Box::new(Ordered(order)));
+        self
+    }
+
     pub(super) fn take_pick(&mut self) -> Box<dyn Pick> {
         self.pick.take().unwrap_or_else(|| Box::new(InOrder))
     }

@@ -22,9 +22,16 @@ impl Run {
     /// Starts what can be started; says whether to come again at once.
     pub(super) fn advance(&mut self) -> bool {
         if self.phase == Phase::Working {
+            // Writing first: it moves the head on, and makes room for what is admitted and fetched.
+            self.write();
             self.admit();
             self.fetch();
-            self.write();
+            // A step that failed while it was built may be the head, and then there is more to do.
+            if self.phase == Phase::Working
+                && self.steps.get(self.head).is_some_and(Step::is_drained)
+            {
+                return true;
+            }
         }
         // The phases may follow each other at once.
         if self.phase == Phase::Sealing && self.output.is_direct() {
@@ -39,6 +46,7 @@ impl Run {
     fn admit(&mut self) {
         let most = usize::try_from(self.plan.limits().max_concurrency).unwrap_or(usize::MAX);
         let window = most.saturating_mul(WINDOW);
+        let most = most.saturating_add(usize::from(planted!(ConcurrencyOffByOne)));
         while self.phase == Phase::Working && self.admitted < self.steps.len() && self.open < most {
             let ahead = self.admitted.saturating_sub(self.head);
             if !self.output.is_direct() && ahead >= window {
@@ -88,6 +96,7 @@ impl Run {
     }
 
     fn fetch(&mut self) {
+        let shared: u64 = self.steps.iter().map(|step| step.queued_bytes).sum();
         for at in self.head.min(self.admitted)..self.admitted {
             let limits = self.plan.limits();
             let Some(step) = self.steps.get_mut(at) else {
@@ -95,6 +104,9 @@ impl Run {
             };
             if !step.may_fetch(limits) {
                 continue;
+            }
+            if planted!(SharedBudget) && shared >= limits.read_ahead_bytes {
+                return;
             }
             let Some((mut connector, batch)) = step.start_fetch(limits) else {
                 continue;
@@ -143,11 +155,14 @@ impl Run {
         let header = ResultHeader::new(Format::Ndjson)
             .request_id(self.plan.request_id().cloned())
             .metadata(self.plan.metadata().clone());
-        let (sink, tenant) = (Arc::clone(sink), self.plan.tenant().clone());
+        let (sink, mut tenant) = (Arc::clone(sink), self.plan.tenant().clone());
+        if planted!(WrongTenant) {
+            tenant = crate::tenant::TenantId::parse("somebody-else").unwrap_or(tenant);
+        }
         let stop = self.stop.clone();
         self.calls.add(Box::pin(async move {
             let open = call(Some(&stop), Stage::Persist, || sink.open_stream(&tenant, header));
-            Answer::SinkOpened(open.await)
+            Answer::SinkReady(open.await)
         }));
     }
 
@@ -170,6 +185,10 @@ impl Run {
         self.phase = Phase::Sealing;
         let stop = self.stop.clone();
         self.calls.add(Box::pin(async move {
+            // Stopped before it began: the writer is still there to be aborted.
+            if stop.reason().is_some() {
+                return Answer::SinkReady(Ok(writer));
+            }
             Answer::SinkClosed(call(Some(&stop), Stage::Persist, || writer.close()).await)
         }));
     }
@@ -257,6 +276,10 @@ impl Run {
         if let Some(writer) = self.output.take_writer() {
             let budget = self.ports.teardown(self.plan.limits());
             self.calls.add(Box::pin(async move {
+                if planted!(CloseOnError) {
+                    let close = call(None, Stage::Persist, || writer.close()).await;
+                    return Answer::Aborted(Some(close.map(drop)));
+                }
                 let abort = call(None, Stage::Persist, || writer.abort());
                 Answer::Aborted(budget.hold(Box::pin(abort)).await)
             }));

@@ -63,7 +63,7 @@ enum Answer {
     Opened(usize, Box<dyn Connector>, Result<(), Fault>),
     Fetched(usize, Box<dyn Connector>, Result<(RowBatch, Fetched), Fault>),
     Closed(usize, Option<Result<(), Fault>>),
-    SinkOpened(Result<Box<dyn ResultWriter>, Fault>),
+    SinkReady(Result<Box<dyn ResultWriter>, Fault>),
     Written(usize, Box<dyn ResultWriter>, Chunk, Result<(), Fault>),
     SinkClosed(Result<Receipt, Fault>),
     Aborted(Option<Result<(), Fault>>),
@@ -78,7 +78,7 @@ impl Answer {
             | Self::Opened(at, ..)
             | Self::Fetched(at, ..)
             | Self::Closed(at, _) => 1 + at,
-            Self::SinkOpened(_) | Self::Written(..) | Self::SinkClosed(_) | Self::Aborted(_) => {
+            Self::SinkReady(_) | Self::Written(..) | Self::SinkClosed(_) | Self::Aborted(_) => {
                 usize::MAX
             }
         }
@@ -255,6 +255,10 @@ impl Run {
     /// Ends the work. The first failure stays.
     fn fail(&mut self, fault: Fault) {
         if matches!(self.phase, Phase::Stopping | Phase::Settled) {
+            if planted!(LastErrorWins) && fault.error.stage() != Stage::Run {
+                self.outcome = Some(Err(fault));
+                return;
+            }
             return self.degrade(fault);
         }
         self.phase = Phase::Stopping;
@@ -262,7 +266,9 @@ impl Run {
         self.deadline = Budget::new(None, None);
         self.teardown = self.ports.teardown(self.plan.limits());
         self.stop.set(StopReason::Failure);
-        self.calls.wake_all();
+        if !planted!(StopWithoutWake) {
+            self.calls.wake_all();
+        }
         for step in &mut self.steps {
             step.queue.clear();
         }

@@ -44,10 +44,14 @@ impl Run {
         }
         let (store, tenant) = (Arc::clone(store), self.plan.tenant().clone());
         // The last record must not be lost to the reason for which the run ends.
-        let stop = (state == ExecutionState::Running).then(|| self.stop.clone());
+        let stop =
+            (state == ExecutionState::Running || planted!(TerminalLost)).then(|| self.stop.clone());
         let budget = self.ports.teardown(self.plan.limits());
         self.recording = true;
         self.calls.add(Box::pin(async move {
+            if planted!(TerminalTwice) && record.state != ExecutionState::Running {
+                let _ = store.save(&tenant, record.clone()).await;
+            }
             let save = call(stop.as_ref(), Stage::Record, || store.save(&tenant, record));
             Answer::Recorded(budget.hold(Box::pin(save)).await)
         }));
