@@ -6,6 +6,8 @@
 
 #[path = "simulation/check.rs"]
 mod check;
+#[path = "simulation/single.rs"]
+mod single;
 #[path = "simulation/world.rs"]
 mod world;
 

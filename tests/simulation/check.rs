@@ -104,6 +104,7 @@ impl Check<'_> {
             }
             Ended::Ready(Err(error)) => {
                 self.world.check_secret(&format!("{error} {error:?}"));
+                self.check_cancel();
                 match self.expected_error() {
                     Some((_, category)) if category == error.category() => {}
                     expected => self.violate(&format!("{error:?}, and the rule says {expected:?}")),
@@ -277,6 +278,15 @@ impl Check<'_> {
         }
     }
 
+    /// A cancel is seen at once, not when something else happens to wake the run.
+    fn check_cancel(&self) {
+        let Some(((poll, 0, _), _)) = self.expected_error() else { return };
+        let seen = self.world.sim.poll_times().get(poll as usize).copied();
+        if seen.is_some() && seen != *self.world.canceled.lock().expect("one thread") {
+            self.violate("a cancel woke nobody");
+        }
+    }
+
     fn was_canceled(&self) -> bool {
         matches!(self.expected_error(), Some(((_, 0, _), _)))
     }
@@ -348,8 +358,7 @@ impl Check<'_> {
                 _ => {}
             }
         }
-        let failed: Vec<String> =
-            self.own_failures().map(|event| event.subject.clone()).collect();
+        let failed: Vec<String> = self.own_failures().map(|event| event.subject.clone()).collect();
         let document = scenario.document(&failed).len() as u64;
         let over = !scenario.store && document > scenario.max_bytes;
         over.then_some(((u64::MAX, 2, u64::MAX), Category::LimitExceeded))

@@ -133,8 +133,7 @@ impl Scenario {
                         "      {{\n        \"id\": {id},\n        \"text\": \"{text}\"\n      }}"
                     )
                 };
-                let rows: Vec<_> =
-                    Self::rows_of(at as u64, table as u64, *rows).map(row).collect();
+                let rows: Vec<_> = Self::rows_of(at as u64, table as u64, *rows).map(row).collect();
                 parts.push(match rows.is_empty() {
                     true => format!("    \"t{table}\": []"),
                     false => format!("    \"t{table}\": [\n{}\n    ]", rows.join(",\n")),
@@ -159,6 +158,8 @@ pub(crate) struct World {
     pub(crate) executions: Arc<MemoryExecutionStore>,
     pub(crate) request: ExtractionRequest,
     pub(crate) cancel: CancelToken,
+    /// When it was canceled.
+    pub(crate) canceled: Arc<Mutex<Option<Duration>>>,
     /// How often progress was told.
     pub(crate) told: Arc<AtomicU64>,
 }
@@ -221,8 +222,8 @@ impl World {
             .build()
             .expect("it is wired");
         let (scenario, cancel) = (scenario.clone(), CancelToken::new());
-        let told = Arc::default();
-        Self { scenario, sim, engine, sink, results, executions, request, cancel, told }
+        let (told, canceled) = (Arc::default(), Arc::default());
+        Self { scenario, sim, engine, sink, results, executions, request, cancel, canceled, told }
     }
 
     /// Plans without faults.
@@ -257,7 +258,10 @@ impl World {
         }
     }
 
-    pub(crate) fn execute(&self, plan: &ExtractionPlan) -> Ended<Result<ExtractionResult, EngineError>> {
+    pub(crate) fn execute(
+        &self,
+        plan: &ExtractionPlan,
+    ) -> Ended<Result<ExtractionResult, EngineError>> {
         let Scenario { store, collect, wakers, cancel_at, drop_at, .. } = self.scenario;
         let told = Arc::clone(&self.told);
         let count = move |_: &fetcher_engine::Progress<'_>| {
@@ -272,8 +276,13 @@ impl World {
             options = options.failure_policy(FailurePolicy::Collect);
         }
         let token = self.cancel.clone();
+        let (sim, canceled) = (self.sim.clone(), Arc::clone(&self.canceled));
         let before = cancel_at.map(|at| -> (u64, Box<dyn Fn() + Send>) {
-            (at, Box::new(move || token.cancel()))
+            let act = move || {
+                *canceled.lock().expect("one thread") = Some(sim.now());
+                token.cancel();
+            };
+            (at, Box::new(act))
         });
         let how = Drive { wakers, drop_at, before, ..Drive::default() };
         let running = self.engine.execute_extraction(plan, options);

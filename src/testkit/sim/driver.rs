@@ -35,7 +35,8 @@ pub struct Drive {
     pub wakers: RootWakers,
     /// Drop it before this poll, counted from 0.
     pub drop_at: Option<u64>,
-    /// Call this before this poll: to cancel a token, say.
+    /// Call this before this poll, as soon as the poll before it is over: to cancel a token, say.
+    /// Whether that brings about the poll is for the future to show.
     pub before: Option<(u64, Box<dyn Fn() + Send>)>,
     /// The most polls, after which it counts as stuck.
     pub polls_max: u64,
@@ -93,6 +94,16 @@ impl Wake for Root {
     }
 }
 
+/// Lets time pass until the root is woken; says no if nothing will wake it.
+fn wait(sim: &Sim, root: &Root) -> bool {
+    while !root.woken.load(Ordering::SeqCst) {
+        if !sim.pass_time() {
+            return false;
+        }
+    }
+    true
+}
+
 /// Drives a future to its end. Afterwards it is dropped, and a waker or a timer that somebody
 /// still holds is a [violation](Sim::violations).
 pub fn drive<F: Future>(sim: &Sim, future: F, how: &Drive) -> Ended<F::Output> {
@@ -100,14 +111,20 @@ pub fn drive<F: Future>(sim: &Sim, future: F, how: &Drive) -> Ended<F::Output> {
     let mut root = Arc::new(Root::default());
     let mut poll = 0;
     let ended = loop {
-        if how.drop_at == Some(poll) {
-            break Ended::Dropped;
-        }
         if let Some((_, act)) = how.before.as_ref().filter(|(at, _)| *at == poll) {
             act();
         }
+        if how.drop_at == Some(poll) {
+            break Ended::Dropped;
+        }
+        if poll > 0 && !wait(sim, &root) {
+            break Ended::Stuck("nothing was woken and no timer runs");
+        }
         if poll >= how.polls_max {
             break Ended::Stuck("it was polled too often");
+        }
+        if sim.now() > how.time_max {
+            break Ended::Stuck("too much time passed");
         }
         let renew = match how.wakers {
             RootWakers::Stable => false,
@@ -124,20 +141,6 @@ pub fn drive<F: Future>(sim: &Sim, future: F, how: &Drive) -> Ended<F::Output> {
             break Ended::Ready(output);
         }
         poll += 1;
-        // The host may act before a poll that only its act brings about.
-        let acts = how.before.as_ref().is_some_and(|(at, _)| *at == poll);
-        while !root.woken.load(Ordering::SeqCst) && !acts && how.drop_at != Some(poll) {
-            if !sim.pass_time() {
-                break;
-            }
-        }
-        let idle = !root.woken.load(Ordering::SeqCst) && !acts && how.drop_at != Some(poll);
-        if idle {
-            break Ended::Stuck("nothing was woken and no timer runs");
-        }
-        if sim.now() > how.time_max {
-            break Ended::Stuck("too much time passed");
-        }
     };
     drop(future);
     if sim.armed() > 0 {

@@ -191,6 +191,8 @@ pub(super) struct State {
     batch_rows: Option<u64>,
     latency: BTreeMap<Site, Duration>,
     poll_times: Vec<Duration>,
+    yield_sites: Vec<Site>,
+    always_endings: bool,
     connectors_max: usize,
 }
 
@@ -242,6 +244,16 @@ impl Sim {
     /// Makes every call at this site take so long, beside what faults do.
     pub fn set_latency(&self, site: Site, latency: Duration) {
         self.lock().latency.insert(site, latency);
+    }
+
+    /// Lets every call at these sites choose whether it answers at once or when polled once more.
+    pub fn set_yields(&self, sites: Vec<Site>) {
+        self.lock().yield_sites = sites;
+    }
+
+    /// Makes every fault one of how a call ends; without this, half of them are only of time.
+    pub fn always_endings(&self) {
+        self.lock().always_endings = true;
     }
 
     /// The virtual time of each poll of the latest drive.
@@ -368,19 +380,23 @@ impl Sim {
     /// What becomes of a call.
     pub(super) fn script(&self, site: Site) -> Script {
         let script = self.faulty_script(site);
-        let latency = self.lock().latency.get(&site).copied().unwrap_or_default();
-        Script { delay: script.delay + latency, ..script }
+        let mut state = self.lock();
+        let latency = state.latency.get(&site).copied().unwrap_or_default();
+        let may_yield = state.yield_sites.contains(&site);
+        let choices = state.choices.as_mut().filter(|_| may_yield);
+        let yields = choices.map_or(0, |choices| choices.below(2));
+        Script { delay: script.delay + latency, yields: script.yields + yields, ..script }
     }
 
     fn faulty_script(&self, site: Site) -> Script {
         let mut state = self.lock();
-        let faults = state.faults.clone();
+        let (faults, always) = (state.faults.clone(), state.always_endings);
         let Some(choices) = state.choices.as_mut() else { return Script::default() };
         let concerned = faults.sites.is_empty() || faults.sites.contains(&site);
         if faults.per_mille == 0 || !concerned || choices.below(1000) >= faults.per_mille {
             return Script::default();
         }
-        faults.script(site, &mut **choices)
+        faults.script(site, &mut **choices, always)
     }
 
     /// Makes a call under a script: `inner` is its effect.
@@ -458,7 +474,7 @@ impl fmt::Debug for Sim {
 }
 
 impl Faults {
-    fn script(&self, site: Site, choices: &mut dyn Choices) -> Script {
+    fn script(&self, site: Site, choices: &mut dyn Choices, always: bool) -> Script {
         let category = |choices: &mut dyn Choices| {
             let all = Category::ALL;
             all.get(choices.below(all.len() as u64) as usize).copied().unwrap_or(Category::Internal)
@@ -484,7 +500,7 @@ impl Faults {
         ];
         let on: Vec<u64> = endings.iter().filter(|(on, _)| *on).map(|(_, kind)| *kind).collect();
         // As often as not a fault is only one of time.
-        if on.is_empty() || choices.below(2) == 0 {
+        if on.is_empty() || (!always && choices.below(2) == 0) {
             return script;
         }
         script.ending = match on.get(choices.below(on.len() as u64) as usize) {
