@@ -22,7 +22,7 @@ use source::{Source, Token, attribute_end, close, functions, is_under, paths_fro
 
 /// The layers of `src/`, lowest first. A module may use its own layer and those below.
 const LAYERS: &[&str] = &[
-    "error tenant limits secret value",
+    "error tenant limits secret value planted",
     "filter connection schema encode digest extraction",
     "ports",
     "rt",

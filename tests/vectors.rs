@@ -6,6 +6,8 @@
 //! expected
 //! `direct`, `direct_sha256`, `ndjson`, `ndjson_sha256` (hex) and `rows N`, then `end`.
 
+#![cfg(feature = "std")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

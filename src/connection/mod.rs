@@ -184,8 +184,11 @@ impl ConnectionInput {
         self
     }
 
-    /// What the store gets, and the password apart from it.
-    pub(crate) fn into_draft(self) -> Result<(ConnectionDraft, Option<Secret>), EngineError> {
+    /// Parses it: what a store is asked to create, and the password apart from it.
+    ///
+    /// # Errors
+    /// `validation` when the name, the type or a detail is malformed.
+    pub fn into_draft(self) -> Result<(ConnectionDraft, Option<Secret>), EngineError> {
         let name = ConnectionName::parse(&self.name)?;
         self.endpoint.check()?;
         check_attributes(&self.host_attributes)?;

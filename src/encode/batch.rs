@@ -17,7 +17,7 @@ use super::buffer::Buffer;
 use super::layout::{Format, Layout, StepShape};
 use super::nested::{self, Nest};
 use super::string::string;
-use super::{base64, number};
+use super::{base64, json, number};
 use crate::error::{Category, PortError};
 use crate::value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value};
 
@@ -486,6 +486,22 @@ impl RowBatch {
         if let Some(out) = self.cell() {
             nested::decimal(out, value);
         }
+    }
+
+    /// The text of an exact decimal, as [`Decimal::parse`] takes it. Says no, and writes nothing, if
+    /// it is no number. Number text that is JSON already costs no allocation.
+    pub fn decimal_str(&mut self, value: &str) -> bool {
+        if json::is_number(value) {
+            if let Some(out) = self.cell() {
+                out.put(value.as_bytes());
+            }
+            return true;
+        }
+        let parsed = Decimal::parse(value);
+        if let Some(decimal) = &parsed {
+            self.decimal(decimal);
+        }
+        parsed.is_some()
     }
 
     /// Text.

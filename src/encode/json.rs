@@ -17,6 +17,12 @@ pub(super) fn json(out: &mut Buffer, text: &str) -> bool {
     valid
 }
 
+/// Whether the text is a JSON number and nothing else.
+pub(super) fn is_number(text: &str) -> bool {
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0, copied: 0, out: &mut Buffer::new() };
+    scan.number().is_some() && scan.at == text.len()
+}
+
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,4 +1,5 @@
-//! The loop: polls a future, lets time pass when nothing else can happen, and sees when it is stuck.
+//! The loop: polls a future, lets time pass when nothing else can happen, and sees when it is
+//! stuck.
 //!
 //! Which root waker a poll gets decides which bugs can be seen: one stable waker hides a stale one
 //! that was kept; a new one for each poll makes everybody polled again and hides lost wake-ups. So
