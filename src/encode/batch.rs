@@ -8,18 +8,14 @@
 //! Keeps true: a row is whole or not there; misuse is remembered and never becomes bytes; what was
 //! written never exceeds the allowance by more than a few bytes.
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt;
 
 use super::buffer::Buffer;
 use super::layout::{Format, Layout, StepShape};
-use super::nested::{self, Nest};
-use super::string::string;
-use super::{base64, json, number};
+use super::nested::Nest;
 use crate::error::{Category, PortError};
-use crate::value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value};
 
 /// At this size a batch says that it is full. Fits a second-level cache together with its copy on
 /// the way to a sink, and is large enough to spread the few allocations of a port call.
@@ -374,7 +370,7 @@ impl RowBatch {
 
     /// Where the next value goes, with what comes before it written.
     #[inline]
-    fn cell(&mut self) -> Option<&mut Buffer> {
+    pub(super) fn cell(&mut self) -> Option<&mut Buffer> {
         if !self.nest.is_empty() {
             return self.element();
         }
@@ -419,7 +415,7 @@ impl RowBatch {
         (out, &mut self.nest)
     }
 
-    fn nesting(
+    pub(super) fn nesting(
         &mut self,
         act: impl FnOnce(&mut Buffer, &mut Nest, Format) -> Result<(), RowFault>,
     ) {
@@ -428,177 +424,6 @@ impl RowBatch {
         if let Err(fault) = act(out, nest, format) {
             self.fail::<()>(fault).ok();
         }
-    }
-}
-
-/// Typed writes: each is one value of the row, or of the list or map that is open.
-impl RowBatch {
-    /// A null.
-    #[inline]
-    pub fn null(&mut self) {
-        if let Some(out) = self.cell() {
-            out.put_array(b"null");
-        }
-    }
-
-    /// A boolean.
-    #[inline]
-    pub fn bool(&mut self, value: bool) {
-        if let Some(out) = self.cell() {
-            nested::boolean(out, value);
-        }
-    }
-
-    /// A signed integer.
-    #[inline]
-    pub fn i64(&mut self, value: i64) {
-        if let Some(out) = self.cell() {
-            number::i64(out, value);
-        }
-    }
-
-    /// An unsigned integer.
-    #[inline]
-    pub fn u64(&mut self, value: u64) {
-        if let Some(out) = self.cell() {
-            number::u64(out, value);
-        }
-    }
-
-    /// A single float, in the shortest form that reads back; NaN and infinities as strings.
-    #[inline]
-    pub fn f32(&mut self, value: f32) {
-        if let Some(out) = self.cell() {
-            number::f32(out, value);
-        }
-    }
-
-    /// A double float, in the shortest form that reads back; NaN and infinities as strings.
-    #[inline]
-    pub fn f64(&mut self, value: f64) {
-        if let Some(out) = self.cell() {
-            number::f64(out, value);
-        }
-    }
-
-    /// An exact decimal, its scale kept; NaN and infinities as strings.
-    pub fn decimal(&mut self, value: &Decimal) {
-        if let Some(out) = self.cell() {
-            nested::decimal(out, value);
-        }
-    }
-
-    /// The text of an exact decimal, as [`Decimal::parse`] takes it. Says no, and writes nothing, if
-    /// it is no number. Number text that is JSON already costs no allocation.
-    pub fn decimal_str(&mut self, value: &str) -> bool {
-        if json::is_number(value) {
-            if let Some(out) = self.cell() {
-                out.put(value.as_bytes());
-            }
-            return true;
-        }
-        let parsed = Decimal::parse(value);
-        if let Some(decimal) = &parsed {
-            self.decimal(decimal);
-        }
-        parsed.is_some()
-    }
-
-    /// Text.
-    #[inline]
-    pub fn str(&mut self, value: &str) {
-        if let Some(out) = self.cell() {
-            string(out, value);
-        }
-    }
-
-    /// Text that something displays.
-    pub fn display(&mut self, value: &dyn fmt::Display) {
-        let mut text = String::new();
-        // PROOF: a `String` takes everything; a `Display` that fails leaves what it wrote.
-        let _ = write!(text, "{value}");
-        self.str(&text);
-    }
-
-    /// Bytes, as standard base64 with padding.
-    pub fn bytes(&mut self, value: &[u8]) {
-        if let Some(out) = self.cell() {
-            base64::base64(out, value);
-        }
-    }
-
-    /// A UUID, lower case with hyphens.
-    pub fn uuid(&mut self, value: Uuid) {
-        if let Some(out) = self.cell() {
-            nested::quoted(out, &value.write_text());
-        }
-    }
-
-    /// A date.
-    pub fn date(&mut self, value: Date) {
-        if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
-        }
-    }
-
-    /// A time of day.
-    pub fn time(&mut self, value: Time) {
-        if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
-        }
-    }
-
-    /// A date and time without a zone.
-    pub fn timestamp(&mut self, value: Timestamp) {
-        if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
-        }
-    }
-
-    /// A point in time: RFC 3339 with `Z`.
-    pub fn instant(&mut self, value: Instant) {
-        if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
-        }
-    }
-
-    /// JSON text: without insignificant white space, otherwise token for token. What is not valid
-    /// JSON goes out as a JSON string.
-    pub fn json(&mut self, value: &str) {
-        if let Some(out) = self.cell() {
-            nested::json_or_string(out, value);
-        }
-    }
-
-    /// A value of any kind.
-    pub fn value(&mut self, value: &Value) {
-        if self.cell().is_some() {
-            self.nesting(|out, nest, format| nest.value(out, format, value));
-        }
-    }
-
-    /// Opens a list; the writes that follow are its elements, until [`end`](Self::end).
-    pub fn begin_list(&mut self) {
-        if self.cell().is_some() {
-            self.nesting(|out, nest, _| nest.open(out, false));
-        }
-    }
-
-    /// Opens a map; [`key`](Self::key) comes before each of its values, until [`end`](Self::end).
-    pub fn begin_map(&mut self) {
-        if self.cell().is_some() {
-            self.nesting(|out, nest, _| nest.open(out, true));
-        }
-    }
-
-    /// The key of the next value. Keys come out in the order in which they are written.
-    pub fn key(&mut self, key: &str) {
-        self.nesting(|out, nest, format| nest.key(out, format, key));
-    }
-
-    /// Closes the innermost list or map.
-    pub fn end(&mut self) {
-        self.nesting(|out, nest, format| nest.close(out, format));
     }
 }
 

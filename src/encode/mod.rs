@@ -13,6 +13,7 @@ mod layout;
 mod nested;
 mod number;
 mod string;
+mod writes;
 
 pub(crate) use batch::Chunk;
 pub use batch::{RowBatch, RowFault};

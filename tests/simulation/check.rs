@@ -109,7 +109,7 @@ impl Check<'_> {
                     Some((_, category)) if category == error.category() => {}
                     expected => self.violate(&format!("{error:?}, and the rule says {expected:?}")),
                 }
-                if self.world.results.len() > 0 && self.count(Site::SinkClose, |_| true) == 0 {
+                if !self.world.results.is_empty() && self.count(Site::SinkClose, |_| true) == 0 {
                     self.violate("a failed run left a result");
                 }
             }
@@ -186,8 +186,8 @@ impl Check<'_> {
     fn check_no_failure(&self) {
         if let Some((place, category)) = self.expected_error() {
             let done = |site| {
-                let done = self.events.iter().filter(move |event| event.site == site);
-                done.filter(|event| matches!(event.kind, EventKind::Done { .. })).last()
+                let mut done = self.events.iter().filter(move |event| event.site == site);
+                done.rfind(|event| matches!(event.kind, EventKind::Done { .. }))
             };
             // From the sink's answer on (in direct mode: some time after the last row) a cancel and
             // a deadline come too late.

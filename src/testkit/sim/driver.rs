@@ -31,6 +31,7 @@ pub enum RootWakers {
 }
 
 /// How to drive a future.
+#[expect(clippy::exhaustive_structs, reason = "made by struct update over the default")]
 pub struct Drive {
     /// Which wakers it gets.
     pub wakers: RootWakers,
