@@ -43,6 +43,7 @@
 //! - [`value`], [`filter`]: exact values; conditions, whose meaning is [`Filter::matches`].
 //! - [`encode`]: the [`RowBatch`](encode::RowBatch) that connectors fill, and the result's form.
 //! - [`Limits`]: how much an extraction may take. [`Category`]: the eleven ways to fail.
+//! - [`guide`]: how a host wires all this, and what it does with the answers.
 //! - [`memory`]: the storage-facing ports and a datasource in memory, for tests and quick starts.
 //!
 //! # Two results
@@ -97,6 +98,8 @@ mod engine;
 mod error;
 pub mod extraction;
 pub mod filter;
+#[cfg(feature = "std")]
+pub mod guide;
 mod limits;
 #[cfg(feature = "std")]
 pub mod memory;

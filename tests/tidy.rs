@@ -28,7 +28,7 @@ const LAYERS: &[&str] = &[
     "rt",
     "run",
     "engine",
-    "memory testkit",
+    "memory testkit guide",
 ];
 
 /// Knows no domain word: uses nothing of this crate but itself.
