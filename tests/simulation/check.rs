@@ -361,7 +361,13 @@ impl Check<'_> {
         let failed: Vec<String> = self.own_failures().map(|event| event.subject.clone()).collect();
         let document = scenario.document(&failed).len() as u64;
         let over = !scenario.store && document > scenario.max_bytes;
-        over.then_some(((u64::MAX, 2, u64::MAX), Category::LimitExceeded))
+        // The document is put together in the poll in which the last step ends.
+        let steps = self.events.iter().filter(|event| {
+            let step = [Site::Build, Site::Connect, Site::Open, Site::Fetch];
+            step.contains(&event.site) && event.kind != EventKind::Released
+        });
+        let last = steps.map(|event| event.poll).max().unwrap_or(0);
+        over.then_some(((last, 4, 0), Category::LimitExceeded))
     }
 }
 
