@@ -39,6 +39,10 @@ pub enum RowFault {
     Nesting,
     /// Lists and maps lie too deep in each other.
     TooDeep,
+    /// Another batch came back than the one that was handed out.
+    Foreign,
+    /// The cursor ended before every table was declared.
+    Undeclared,
     /// More bytes than the result may have. Not a bug: the limit is reached.
     TooManyBytes,
     /// More rows than the result may have. Not a bug: the limit is reached.
@@ -55,6 +59,8 @@ impl fmt::Display for RowFault {
             Self::Unfinished => "a row is unfinished",
             Self::Nesting => "a list or map is out of order",
             Self::TooDeep => "lists and maps are nested too deep",
+            Self::Foreign => "it is not the batch that was handed out",
+            Self::Undeclared => "a table was never declared",
             Self::TooManyBytes => "the result is larger than allowed",
             Self::TooManyRows => "the result has more rows than allowed",
         })
@@ -326,6 +332,15 @@ impl RowBatch {
         self.out.written().get(..self.row_start).unwrap_or_default()
     }
 
+    /// Drops all rows; what was declared and what went wrong stay. For tests of connectors that
+    /// read the [encoded](Self::encoded) rows and go on.
+    pub fn clear(&mut self) {
+        self.abandon_row();
+        self.out.truncate(0);
+        self.row_start = 0;
+        self.runs.clear();
+    }
+
     /// What went wrong first, if anything did.
     #[must_use]
     pub fn fault(&self) -> Option<RowFault> {
@@ -341,6 +356,22 @@ impl RowBatch {
         let (bytes, len) = self.out.replace(memory);
         self.row_start = 0;
         Ok(Chunk { bytes, len, runs: core::mem::take(&mut self.runs) })
+    }
+
+    /// Whether this is the batch that was made of this shape.
+    pub(crate) fn is_of(&self, shape: &Arc<StepShape>) -> bool {
+        Arc::ptr_eq(&self.shape, shape)
+    }
+
+    /// The shape that it was made of.
+    pub(crate) fn shape(&self) -> &Arc<StepShape> {
+        &self.shape
+    }
+
+    /// Whether every table that is expected was declared.
+    pub(crate) fn is_declared(&self) -> bool {
+        // Only expected tables can be declared, and each is in the list once.
+        self.shape.tables.as_ref().is_none_or(|expected| expected.len() == self.tables.len())
     }
 
     /// The tables met so far; runs refer to them by index.

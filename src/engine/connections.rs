@@ -1,8 +1,8 @@
 //! The life of connections. By name and by id are one path, and update and delete share one gate.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::schemas::ask_cache;
 use super::{Engine, Op, operation};
 use crate::connection::{
     ConnectionDescriptor, ConnectionId, ConnectionInput, ConnectionName, ConnectionPage,
@@ -399,12 +399,10 @@ impl Op {
 
     /// Best effort: a schema of the old connection that stays cached is recognised as that.
     async fn forget_schema(&mut self, tenant: &TenantId, name: &ConnectionName) {
-        let Some(cache) = self.engine.ports.cache.as_ref().map(Arc::clone) else {
-            return;
-        };
-        let forget = || cache.invalidate(tenant, name);
-        if let Err(fault) = call(Some(&self.stop), Stage::Cache, forget).await {
-            self.degraded.push(fault);
+        let Self { engine, stop, degraded } = self;
+        if let Some(cache) = &engine.ports.cache {
+            let forget = || cache.invalidate(tenant, name);
+            ask_cache(engine, stop, degraded, forget).await;
         }
     }
 }

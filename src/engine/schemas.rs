@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 use super::connections::Key;
 use super::{Engine, Inner, Op, operation};
 use crate::connection::{ConnectionDescriptor, ConnectionName};
-use crate::error::{EngineError, Mistake, MistakeKind, Stage, ValidationReport, text};
+use crate::error::{
+    Category, EngineError, Mistake, MistakeKind, PortError, Stage, ValidationReport, text,
+};
 use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Wanted, WantedTable};
 use crate::limits::Limits;
 use crate::ports::BoxFuture;
@@ -119,21 +121,40 @@ async fn load(
     let (tenant, name) = (connection.tenant.clone(), connection.name.clone());
     let origin = connection.fingerprint();
     if let Some(cache) = &engine.ports.cache {
-        match call(Some(stop), Stage::Cache, || cache.get(&tenant, &name)).await {
-            Ok(Some(snapshot)) if snapshot.origin() == origin => return Ok(snapshot),
-            Ok(_) => {}
-            Err(fault) => degraded.push(fault),
+        let get = || cache.get(&tenant, &name);
+        let cached = ask_cache(engine, stop, degraded, get).await.flatten();
+        if let Some(snapshot) = cached.filter(|snapshot| snapshot.origin() == origin) {
+            return Ok(snapshot);
         }
     }
     let found = discover(&engine.ports, &engine.limits, stop, connection, degraded).await?;
     let found = Arc::new(found);
     if let Some(cache) = &engine.ports.cache {
         let put = || cache.put(&tenant, &name, Arc::clone(&found));
-        if let Err(fault) = call(Some(stop), Stage::Cache, put).await {
-            degraded.push(fault);
-        }
+        ask_cache(engine, stop, degraded, put).await;
     }
     Ok(found)
+}
+
+/// Asks the cache within the teardown budget: an accelerator that takes longer is none. Its
+/// failures change nothing.
+pub(super) async fn ask_cache<'a, T>(
+    engine: &Inner,
+    stop: &Stop,
+    degraded: &mut Vec<Fault>,
+    ask: impl FnOnce() -> BoxFuture<'a, Result<T, PortError>>,
+) -> Option<T> {
+    let asking = Box::pin(call(Some(stop), Stage::Cache, ask));
+    let late = || Err(Fault::new(Category::Timeout, Stage::Cache, text::DEADLINE));
+    match engine.ports.teardown(&engine.limits).hold(asking).await.unwrap_or_else(late) {
+        Ok(answer) => Some(answer),
+        // That the operation itself is stopping is no failure of the cache.
+        Err(fault) if fault.error.stage() == Stage::Run => None,
+        Err(fault) => {
+            degraded.push(fault);
+            None
+        }
+    }
 }
 
 async fn validate(
@@ -221,7 +242,9 @@ fn plan_table(
     mistakes.extend(unknown.iter().map(|field| not_found().field(field)));
     let invalid = |detail| at(MistakeKind::InvalidFilter, detail);
     mistakes.extend(filters.iter().map(|(field, detail)| invalid(*detail).field(field)));
-    let filters = table.filters.iter().map(|filter| (*filter).clone()).collect();
+    let mut filters: Vec<_> = table.filters.iter().map(|filter| (*filter).clone()).collect();
+    // All of them must hold, so their order says nothing, and must not make plans differ.
+    filters.sort_by(|a, b| (a.field(), a.operator()).cmp(&(b.field(), b.operator())));
     Some(PlannedTable { name, fields, filters })
 }
 

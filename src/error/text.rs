@@ -37,6 +37,7 @@ pub(crate) const METADATA_INVALID: &str = "request metadata is not valid";
 pub(crate) const TOO_MANY_DATASOURCES: &str = "more datasources than limits.maxDatasources allows";
 pub(crate) const TOO_MANY_TABLES: &str = "more tables than limits.maxTablesPerDatasource allows";
 pub(crate) const TOO_MANY_FIELDS: &str = "more fields than limits.maxFieldsPerTable allows";
+pub(crate) const TOO_MANY_FILTERS: &str = "more filters than limits.maxFieldsPerTable allows";
 pub(crate) const TOO_MANY_BYTES: &str = "result is larger than limits.maxResultBytes allows";
 pub(crate) const TOO_MANY_ROWS: &str = "result has more rows than limits.maxRows allows";
 

@@ -225,8 +225,8 @@ impl<'a> Wanted<'a> {
                 tables: group.iter().map(|table| table.wanted()).collect(),
             }));
         }
-        wanted.count();
         wanted.place_filters(&request.filters);
+        wanted.count();
         Ok(wanted)
     }
 
@@ -249,8 +249,14 @@ impl<'a> Wanted<'a> {
                 continue;
             }
             for table in &datasource.tables {
-                if exceeds(table.fields.len(), limits.max_fields_per_table) {
-                    let mistake = Mistake::new(kind, text::TOO_MANY_FIELDS);
+                let counts = [
+                    (table.fields.len(), text::TOO_MANY_FIELDS),
+                    (table.filters.len(), text::TOO_MANY_FILTERS),
+                ];
+                for (_, detail) in
+                    counts.into_iter().filter(|(n, _)| exceeds(*n, limits.max_fields_per_table))
+                {
+                    let mistake = Mistake::new(kind, detail);
                     mistakes.push(mistake.datasource(datasource.name).table(table.name));
                 }
             }

@@ -13,10 +13,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::connection::ConnectionDescriptor;
-use crate::encode::{Chunk, Format, Parts, RowBatch};
+use crate::encode::{Chunk, Format, Parts, RowBatch, RowFault, StepShape};
 use crate::extraction::{PlannedDatasource, TableCount};
 use crate::limits::Limits;
-use crate::ports::Connector;
+use crate::ports::{Connector, Fetched};
 
 /// How many emptied buffers a step keeps for its next batches.
 const SPARE_MAX: usize = 2;
@@ -35,6 +35,8 @@ pub(super) struct Step {
     pub(super) state: State,
     /// The batch, while no fetch has it.
     pub(super) batch: Option<RowBatch>,
+    /// By which a batch is known to be this step's.
+    shape: Arc<StepShape>,
     /// The cursor has ended, or the step has failed: no more rows come.
     pub(super) ended: bool,
     /// Rows that wait to be written, in order.
@@ -59,11 +61,13 @@ impl Step {
             rows: 0,
             bytes: 0,
         });
+        let batch = RowBatch::new(planned.shape(format));
         let names = || planned.tables.iter().map(|table| Arc::clone(&table.name));
         Self {
             connection: None,
             state: State::Waiting,
-            batch: Some(RowBatch::new(planned.shape(format))),
+            shape: Arc::clone(batch.shape()),
+            batch: Some(batch),
             ended: false,
             queue: VecDeque::new(),
             queued_bytes: 0,
@@ -99,12 +103,19 @@ impl Step {
         Some((connector, batch))
     }
 
-    /// Takes the rows out of a batch that came back.
+    /// Takes the rows out of a batch that came back; at the end, every table must be declared.
     pub(super) fn take_rows(
         &mut self,
         mut batch: RowBatch,
-    ) -> Result<Chunk, crate::encode::RowFault> {
+        fetched: Fetched,
+    ) -> Result<Chunk, RowFault> {
+        if !batch.is_of(&self.shape) {
+            return Err(RowFault::Foreign);
+        }
         let chunk = batch.take(self.spare.pop().unwrap_or_default())?;
+        if fetched == Fetched::End && !batch.is_declared() {
+            return Err(RowFault::Undeclared);
+        }
         self.rows += chunk.rows();
         self.bytes += chunk.len as u64;
         for run in &chunk.runs {

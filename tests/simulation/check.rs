@@ -337,7 +337,7 @@ impl Check<'_> {
             let place = (poll, order, rank);
             match (&event.site, &event.kind) {
                 (Site::Close | Site::Abort | Site::Save | Site::Cache | Site::Discover, _) => {}
-                (Site::Fetch, EventKind::Done { rows: more, bytes: size }) => {
+                (Site::Fetch, EventKind::Done { rows: more, bytes: size, .. }) => {
                     *rows.entry(&event.subject).or_insert(0) += more;
                     *bytes.entry(&event.subject).or_insert(0) += size;
                     let over = rows.values().sum::<u64>() > scenario.max_rows
@@ -361,13 +361,15 @@ impl Check<'_> {
         let failed: Vec<String> = self.own_failures().map(|event| event.subject.clone()).collect();
         let document = scenario.document(&failed).len() as u64;
         let over = !scenario.store && document > scenario.max_bytes;
-        // The document is put together in the poll in which the last step ends.
-        let steps = self.events.iter().filter(|event| {
-            let step = [Site::Build, Site::Connect, Site::Open, Site::Fetch];
-            step.contains(&event.site) && event.kind != EventKind::Released
-        });
-        let last = steps.map(|event| event.poll).max().unwrap_or(0);
-        over.then_some(((last, 4, 0), Category::LimitExceeded))
+        // The document is put together in the poll in which the last step ends, if all do.
+        let ends = self
+            .events
+            .iter()
+            .filter(|event| matches!(event.kind, EventKind::Done { end: true, .. }));
+        let ends: Vec<_> = ends.chain(self.own_failures()).collect();
+        let last = ends.iter().map(|event| event.poll).max().unwrap_or(0);
+        let all = ends.len() == scenario.datasources.len();
+        (over && all).then_some(((last, 4, 0), Category::LimitExceeded))
     }
 }
 

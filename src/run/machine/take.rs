@@ -110,7 +110,7 @@ impl Run {
             return;
         };
         let taken = answer.and_then(|(batch, fetched)| {
-            step.take_rows(batch).map(|chunk| (chunk, fetched)).map_err(Fault::rows)
+            step.take_rows(batch, fetched).map(|chunk| (chunk, fetched)).map_err(Fault::rows)
         });
         let (chunk, fetched) = match taken {
             Ok(taken) => taken,

@@ -111,7 +111,7 @@ impl SimConnector {
 
     fn done(&mut self, site: Site, next: Life) {
         self.life = next;
-        self.sim.note(site, &self.subject, EventKind::Done { rows: 0, bytes: 0 });
+        self.sim.note(site, &self.subject, EventKind::Done { rows: 0, bytes: 0, end: false });
     }
 }
 
@@ -180,7 +180,8 @@ impl Connector for SimConnector {
             }
             self.life = if fetched == Fetched::End { Life::Spent } else { Life::Open };
             let (rows, bytes) = (batch.rows(), batch.encoded().len() as u64);
-            self.sim.note(Site::Fetch, &self.subject, EventKind::Done { rows, bytes });
+            let end = fetched == Fetched::End;
+            self.sim.note(Site::Fetch, &self.subject, EventKind::Done { rows, bytes, end });
             Ok((batch, fetched))
         })
     }

@@ -165,6 +165,8 @@ pub enum EventKind {
         rows: u64,
         /// Bytes of the batch.
         bytes: u64,
+        /// Whether it was the end of the cursor.
+        end: bool,
     },
     /// It answered with a failure.
     Failed(Failing),

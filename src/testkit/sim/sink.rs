@@ -129,7 +129,7 @@ impl ResultWriter for SimWriter {
             };
             sink.sim.play(Site::Write, "", script, effect).await?;
             *spent = false;
-            let kind = EventKind::Done { rows: 0, bytes: bytes.len() as u64 };
+            let kind = EventKind::Done { rows: 0, bytes: bytes.len() as u64, end: false };
             sink.sim.note(Site::Write, "", kind);
             Ok(())
         })
@@ -142,7 +142,11 @@ impl ResultWriter for SimWriter {
             let Self { sink, inner, handle, .. } = *self;
             let answer = sink.sim.play(Site::SinkClose, "", script, inner.close()).await;
             if answer.is_ok() {
-                sink.sim.note(Site::SinkClose, "", EventKind::Done { rows: 0, bytes: 0 });
+                sink.sim.note(
+                    Site::SinkClose,
+                    "",
+                    EventKind::Done { rows: 0, bytes: 0, end: false },
+                );
             }
             drop(handle);
             answer
