@@ -158,6 +158,7 @@ pub struct RowBatch {
     row_start: usize,
     /// The whole rows, by table.
     runs: Vec<Run>,
+    rows: u64,
     rows_left: u64,
     /// After how many rows the batch is full, whatever their size.
     full_after: u64,
@@ -182,6 +183,7 @@ impl RowBatch {
             next: 0,
             row_start: 0,
             runs: Vec::new(),
+            rows: 0,
             rows_left: u64::MAX,
             full_after: u64::MAX,
             fault: None,
@@ -270,7 +272,7 @@ impl RowBatch {
         if self.next == 0 {
             layout.put_empty(&mut self.out);
         } else {
-            self.out.put(layout.suffix);
+            layout.put_suffix(&mut self.out);
         }
         let table = layout.table;
         self.close_row(table)
@@ -285,6 +287,7 @@ impl RowBatch {
             return self.fail(RowFault::TooManyRows);
         }
         self.rows_left -= 1;
+        self.rows += 1;
         let bytes = self.out.len() - self.row_start;
         match self.runs.last_mut() {
             Some(run) if run.table == table => {
@@ -311,7 +314,7 @@ impl RowBatch {
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.row_start >= BATCH_BYTES || self.fault.is_some() || self.rows() >= self.full_after
+        self.row_start >= BATCH_BYTES || self.fault.is_some() || self.rows >= self.full_after
     }
 
     /// Makes the batch full after so many rows, and after one at least. For tests, and for sources
@@ -323,7 +326,7 @@ impl RowBatch {
     /// How many whole rows are in it.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.runs.iter().map(|run| run.rows).sum()
+        self.rows
     }
 
     /// The bytes of the whole rows in it, as they will go out.
@@ -337,7 +340,7 @@ impl RowBatch {
     pub fn clear(&mut self) {
         self.abandon_row();
         self.out.truncate(0);
-        self.row_start = 0;
+        (self.row_start, self.rows) = (0, 0);
         self.runs.clear();
     }
 
@@ -354,7 +357,10 @@ impl RowBatch {
             return self.fail(RowFault::Unfinished);
         }
         let (bytes, len) = self.out.replace(memory);
-        self.row_start = 0;
+        // As much again as this one needed, but for huge rows: they are rare, and grow by
+        // themselves.
+        self.out.prepare(bytes.len().min(BATCH_BYTES + BATCH_BYTES / 4));
+        (self.row_start, self.rows) = (0, 0);
         Ok(Chunk { bytes, len, runs: core::mem::take(&mut self.runs) })
     }
 
@@ -396,6 +402,8 @@ impl RowBatch {
     #[cold]
     fn fail<T>(&mut self, fault: RowFault) -> Result<T, RowFault> {
         self.abandon_row();
+        // Nothing is declared from here on, so nothing more is written.
+        self.current = usize::MAX;
         Err(*self.fault.get_or_insert(fault))
     }
 
@@ -408,20 +416,28 @@ impl RowBatch {
         let Some(layout) = self.layouts.get(self.current) else {
             return self.no_cell(RowFault::NoTable);
         };
-        let place = self.next;
-        if place >= layout.width() || self.fault.is_some() {
+        if layout.order.is_some() {
+            return self.unsorted_cell();
+        }
+        if !layout.put_key(&mut self.out, self.next) {
             return self.no_cell(RowFault::Arity);
         }
         self.next += 1;
-        if layout.order.is_none() {
-            layout.put_key(&mut self.out, place);
-            Some(&mut self.out)
-        } else {
-            if place > 0 {
-                self.ends.push(self.scratch.len());
-            }
-            Some(&mut self.scratch)
+        Some(&mut self.out)
+    }
+
+    /// The same for a layout whose columns are not in sorted order.
+    #[inline]
+    fn unsorted_cell(&mut self) -> Option<&mut Buffer> {
+        let width = self.layouts.get(self.current).map_or(0, Layout::width);
+        if self.next >= width {
+            return self.no_cell(RowFault::Arity);
         }
+        if self.next > 0 {
+            self.ends.push(self.scratch.len());
+        }
+        self.next += 1;
+        Some(&mut self.scratch)
     }
 
     #[cold]

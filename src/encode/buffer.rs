@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-/// How far a copy may reach past the bytes that are meant: sources are padded to whole blocks.
+/// How far a copy may reach past the bytes that are meant.
 pub(super) const BLOCK: usize = 32;
 
 pub(super) struct Buffer {
@@ -117,21 +117,13 @@ impl Buffer {
         }
     }
 
-    /// Appends the first `len` bytes of `padded`, whose length is a multiple of [`BLOCK`]: whole
-    /// blocks are stored, which is faster than a call that copies the exact length.
+    /// Appends the first `len` bytes of a block. All of it is stored, which is faster than a call
+    /// that copies the exact length.
     #[inline]
-    pub(super) fn put_padded(&mut self, padded: &[u8], len: usize) {
-        let room = self.room(padded.len());
-        if let (Some(target), Some(source)) =
-            (room.first_chunk_mut::<BLOCK>(), padded.first_chunk())
-        {
-            *target = *source;
-            if padded.len() > BLOCK
-                && let Some(target) = room.get_mut(..padded.len())
-            {
-                target.copy_from_slice(padded);
-            }
-            self.len += len;
+    pub(super) fn put_block(&mut self, block: &[u8; BLOCK], len: usize) {
+        if let Some(target) = self.room(BLOCK).first_chunk_mut() {
+            *target = *block;
+            self.advance(len);
         }
     }
 }

@@ -69,13 +69,29 @@ impl StepShape {
     }
 }
 
-/// A column's place and the bytes before its value.
-#[derive(Clone, Copy)]
-struct Key {
-    start: u32,
-    /// Without the padding.
-    len: u32,
-    padded: u32,
+/// Bytes that are written for every row: the first block in place, where it is copied whole.
+struct Fixed {
+    block: [u8; BLOCK],
+    /// How much of the block is meant.
+    len: usize,
+    rest: Vec<u8>,
+}
+
+impl Fixed {
+    fn new(bytes: &[u8]) -> Self {
+        let mut block = [b' '; BLOCK];
+        block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        let rest = bytes.get(BLOCK..).unwrap_or_default().to_vec();
+        Self { block, len: bytes.len().min(BLOCK), rest }
+    }
+
+    #[inline]
+    fn put(&self, out: &mut Buffer) {
+        out.put_block(&self.block, self.len);
+        if !self.rest.is_empty() {
+            out.put(&self.rest);
+        }
+    }
 }
 
 /// One table with its columns in one declared order.
@@ -84,12 +100,12 @@ pub(super) struct Layout {
     pub(super) table: u32,
     /// The declared columns, to recognise the layout again.
     columns: Vec<Arc<str>>,
-    /// The bytes before each value, in sorted order; each padded to whole blocks.
-    bytes: Vec<u8>,
-    keys: Vec<Key>,
+    /// What comes before each value, in sorted order.
+    keys: Vec<Fixed>,
     /// For each sorted place the declared position; `None` where they are the same.
     pub(super) order: Option<Vec<u32>>,
-    pub(super) suffix: &'static [u8],
+    /// What ends a row.
+    suffix: Fixed,
     /// A row without any column.
     empty: Vec<u8>,
 }
@@ -109,36 +125,22 @@ impl Layout {
         if order.windows(2).any(|pair| column(pair[0]) == column(pair[1])) {
             return None;
         }
-        let mut layout = Self {
-            table,
-            bytes: Vec::new(),
-            keys: Vec::new(),
-            order: None,
-            suffix: match shape.format {
-                Format::Json => b"\n      }",
-                Format::Ndjson => b"}}\n",
-            },
-            empty: Vec::new(),
-            columns: Vec::new(),
+        let keys = order
+            .iter()
+            .enumerate()
+            .map(|(place, &at)| Fixed::new(&before_value(shape, name, place, column(at))));
+        let suffix: &[u8] = match shape.format {
+            Format::Json => b"\n      }",
+            Format::Ndjson => b"}}\n",
         };
-        for (place, &at) in order.iter().enumerate() {
-            layout.add_key(&before_value(shape, name, place, column(at)));
-        }
-        layout.empty = empty_row(shape, name);
-        layout.order = (!order.is_sorted()).then_some(order);
-        layout.columns = columns;
-        Some(layout)
-    }
-
-    fn add_key(&mut self, bytes: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        self.bytes.resize(self.bytes.len().next_multiple_of(BLOCK), b' ');
-        self.keys.push(Key {
-            start: start as u32,
-            len: bytes.len() as u32,
-            padded: (self.bytes.len() - start) as u32,
-        });
+        Some(Self {
+            table,
+            keys: keys.collect(),
+            suffix: Fixed::new(suffix),
+            empty: empty_row(shape, name),
+            order: (!order.is_sorted()).then_some(order),
+            columns,
+        })
     }
 
     /// How many columns.
@@ -163,14 +165,20 @@ impl Layout {
             && expected.iter().enumerate().all(|(place, field)| declared(place) == Some(field))
     }
 
-    /// Writes what comes before the value at this sorted place.
+    /// Writes what comes before the value at this sorted place; says no past the last.
     #[inline]
-    pub(super) fn put_key(&self, out: &mut Buffer, place: usize) {
-        let Some(key) = self.keys.get(place) else {
-            return;
-        };
-        let padded = self.bytes.get(key.start as usize..(key.start + key.padded) as usize);
-        out.put_padded(padded.unwrap_or_default(), key.len as usize);
+    pub(super) fn put_key(&self, out: &mut Buffer, place: usize) -> bool {
+        let key = self.keys.get(place);
+        if let Some(key) = key {
+            key.put(out);
+        }
+        key.is_some()
+    }
+
+    /// Writes what comes after the last value.
+    #[inline]
+    pub(super) fn put_suffix(&self, out: &mut Buffer) {
+        self.suffix.put(out);
     }
 
     /// Writes a row whose values lie in `values` in the declared order, each up to its end.

@@ -19,6 +19,9 @@ const PAIRS: [[u8; 2]; 100] = {
 /// The longest integer: `-9223372036854775808` and `18446744073709551615`.
 const INTEGER_MAX: usize = 20;
 
+/// Digits lie before the middle; behind it is what a copy of fixed length may take along.
+const DIGITS: usize = 2 * INTEGER_MAX;
+
 pub(super) fn i64(out: &mut Buffer, value: i64) {
     if value < 0 {
         out.put_array(b"-");
@@ -26,14 +29,27 @@ pub(super) fn i64(out: &mut Buffer, value: i64) {
     u64(out, value.unsigned_abs());
 }
 
+#[inline]
 pub(super) fn u64(out: &mut Buffer, value: u64) {
-    let mut digits = [0; INTEGER_MAX];
+    let mut digits = [0; DIGITS];
     let start = write_digits(&mut digits, value);
-    out.put(digits.get(start..).unwrap_or_default());
+    put_digits(out, &digits, start);
 }
 
-/// Writes the digits to the end of the array and tells where they begin.
-fn write_digits(digits: &mut [u8; INTEGER_MAX], mut value: u64) -> usize {
+/// Appends the digits from `start` on. A fixed number of bytes is copied, of which they are the
+/// first.
+#[inline]
+fn put_digits(out: &mut Buffer, digits: &[u8; DIGITS], start: usize) {
+    let source = digits.get(start..).and_then(|rest| rest.first_chunk::<INTEGER_MAX>());
+    if let (Some(source), Some(target)) = (source, out.room(INTEGER_MAX).first_chunk_mut()) {
+        *target = *source;
+        out.advance(INTEGER_MAX - start);
+    }
+}
+
+/// Writes the digits up to the middle of the array and tells where they begin.
+#[inline]
+fn write_digits(digits: &mut [u8; DIGITS], mut value: u64) -> usize {
     let mut at = INTEGER_MAX;
     while value >= 10 {
         // PROOF: at most ten pairs, for a `u64` has at most twenty digits.
@@ -121,12 +137,12 @@ fn fixed(out: &mut Buffer, mut digits: u64, mut scale: usize) {
     let power = 10_u64.pow(scale as u32);
     u64(out, digits / power);
     if scale > 0 {
-        let mut fraction = [0; INTEGER_MAX];
+        let mut fraction = [0; DIGITS];
         // A leading one keeps the zeros behind the point, and its place takes the point.
         let start = write_digits(&mut fraction, digits % power + power);
         // PROOF: `start` is below the array's length, for there is always a digit.
         fraction[start] = b'.';
-        out.put(fraction.get(start..).unwrap_or_default());
+        put_digits(out, &fraction, start);
     }
 }
 

@@ -20,6 +20,8 @@ use crate::ports::{Connector, Fetched};
 
 /// How many emptied buffers a step keeps for its next batches.
 const SPARE_MAX: usize = 2;
+/// The largest that is worth keeping: one that grew for a huge row is given back.
+const SPARE_BYTES_MAX: usize = 1 << 20;
 
 pub(super) enum State {
     Waiting,
@@ -152,7 +154,8 @@ impl Step {
     /// Counts rows as part of the result, and keeps their memory.
     pub(super) fn delivered(&mut self, chunk: Chunk) {
         self.count(&chunk);
-        if self.spare.len() < SPARE_MAX && !self.ended {
+        let usual = chunk.bytes.len() <= SPARE_BYTES_MAX;
+        if self.spare.len() < SPARE_MAX && usual && !self.ended {
             self.spare.push(chunk.bytes);
         }
     }
