@@ -161,10 +161,12 @@ impl Step {
     }
 
     pub(super) fn count(&mut self, chunk: &Chunk) {
+        // The first row of a table loses the comma that rows of a document come with.
+        let comma = u64::from(self.parts.is_some());
         for run in &chunk.runs {
             if let Some(count) = self.tables.get_mut(run.table as usize) {
+                count.bytes += run.bytes as u64 - if count.rows == 0 { comma } else { 0 };
                 count.rows += run.rows;
-                count.bytes += run.bytes as u64;
             }
         }
     }
