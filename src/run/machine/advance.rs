@@ -173,8 +173,14 @@ impl Run {
     fn seal(&mut self) {
         if let Output::Direct(assembly) = &mut self.output {
             let parts = self.steps.iter_mut().filter_map(|step| step.parts.take());
-            assembly.document = Some(Document::new(parts.collect()));
+            let document = Document::new(parts.collect());
+            self.bytes = document.len() as u64;
+            assembly.document = Some(document);
             self.phase = Phase::Sealing;
+            // With what surrounds the rows it may be over the limit now, and then it is not hashed.
+            if let Err(fault) = self.within_limits() {
+                self.fail(fault);
+            }
             return;
         }
         // The writer may still be opening, or writing the last rows.
@@ -216,14 +222,7 @@ impl Run {
         let Some(document) = assembly.document.take() else {
             return false;
         };
-        self.bytes = document.len() as u64;
-        match self.within_limits() {
-            Ok(()) => self.settle(ResultOutput::Document(document)),
-            Err(fault) => {
-                self.fail(fault);
-                self.tear_down();
-            }
-        }
+        self.settle(ResultOutput::Document(document));
         false
     }
 
