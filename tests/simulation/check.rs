@@ -336,7 +336,8 @@ impl Check<'_> {
         for (poll, order, rank, event) in by_place {
             let place = (poll, order, rank);
             match (&event.site, &event.kind) {
-                (Site::Close | Site::Abort | Site::Save | Site::Cache | Site::Discover, _) => {}
+                (Site::Close | Site::Abort | Site::Save | Site::Observe, _) => {}
+                (Site::Cache | Site::Discover, _) => {}
                 (Site::Fetch, EventKind::Done { rows: more, bytes: size, .. }) => {
                     *rows.entry(&event.subject).or_insert(0) += more;
                     *bytes.entry(&event.subject).or_insert(0) += size;
