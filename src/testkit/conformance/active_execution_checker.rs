@@ -12,7 +12,7 @@ use crate::tenant::TenantId;
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// A checker that knows of no execution yet.
@@ -41,14 +41,14 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_active_execution_checker {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { active_execution_checker $arguments
+        $($then)+ { active_execution_checker $arguments
             c1_other_tenants_never_count
             c2_true_while_one_runs_on_the_connection
             c3_a_dropped_call_leaves_nothing_behind
         }
     };
 }
-crate::__conformance_active_execution_checker!([table]());
+crate::__conformance_active_execution_checker!([table!]());
 
 /// Another tenant's work never counts.
 pub fn c1_other_tenants_never_count(subject: &dyn Subject) {

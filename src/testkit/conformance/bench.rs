@@ -9,12 +9,14 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::task::Poll;
 
-use crate::connection::{ConnectionDescriptor, ConnectionDraft, ConnectionName};
+use crate::connection::{
+    ConnectionDescriptor, ConnectionDraft, ConnectionId, ConnectionInput, ConnectionName,
+};
 use crate::error::{Category, PortError};
 use crate::extraction::RequestId;
 use crate::ports::BoxFuture;
+use crate::secret::Secret;
 use crate::tenant::TenantId;
-use crate::{ConnectionInput, Secret};
 
 /// How often at most a call is polled before it is dropped.
 pub(super) const POLLS_MAX: usize = 64;
@@ -176,7 +178,7 @@ pub(super) fn draft(name: &str) -> ConnectionDraft {
 
 /// The same as a store would keep it.
 pub(super) fn descriptor(tenant: &TenantId, name: &str) -> ConnectionDescriptor {
-    let id = crate::connection::ConnectionId::parse(&format!("id-of-{name}"));
+    let id = ConnectionId::parse(&format!("id-of-{name}"));
     draft(name).into_descriptor(tenant.clone(), id.expect("the id is one"))
 }
 

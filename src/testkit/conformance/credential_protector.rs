@@ -15,7 +15,7 @@ use crate::tenant::TenantId;
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// A protector with a key.
@@ -37,7 +37,7 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_credential_protector {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { credential_protector $arguments
+        $($then)+ { credential_protector $arguments
             c1_reveal_gives_back_what_was_protected
             c2_bound_to_the_tenant
             c3_the_plaintext_is_nowhere_in_sight
@@ -48,7 +48,7 @@ macro_rules! __conformance_credential_protector {
         }
     };
 }
-crate::__conformance_credential_protector!([table]());
+crate::__conformance_credential_protector!([table!]());
 
 const PASSWORD: &str = "correct horse battery staple";
 

@@ -8,13 +8,14 @@ use super::bench::{At, POLLS_MAX, cut, same_secret, tenants};
 use super::table;
 use crate::connection::ConnectionDescriptor;
 use crate::ports::{BoxFuture, CredentialResolver, CredentialVault};
+use crate::secret::Secret;
 use crate::tenant::TenantId;
 
 /// What is put to the test.
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// A vault, a resolver or both, without a credential.
@@ -58,7 +59,7 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_credentials {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { credentials $arguments
+        $($then)+ { credentials $arguments
             c1_the_resolver_is_scoped_by_tenant
             c2_the_password_that_was_given_last
             c3_what_cannot_be_had_is_an_error
@@ -69,7 +70,7 @@ macro_rules! __conformance_credentials {
         }
     };
 }
-crate::__conformance_credentials!([table]());
+crate::__conformance_credentials!([table!]());
 
 const PASSWORD: &[u8] = b"correct horse \xff\0 battery staple";
 
@@ -88,7 +89,7 @@ async fn resolves(
     at.that(
         same_secret(seen.as_ref(), password),
         format!("the password ({}) of {}", length(password), of.name),
-        format!("another ({})", length(seen.as_ref().map(crate::Secret::expose))),
+        format!("another ({})", length(seen.as_ref().map(Secret::expose))),
     );
 }
 

@@ -15,7 +15,7 @@ use crate::tenant::TenantId;
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// An empty store.
@@ -40,7 +40,7 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_execution_store {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { execution_store $arguments
+        $($then)+ { execution_store $arguments
             c1_tenants_may_use_the_same_request_id
             c2_the_last_save_wins
             c3_all_of_the_record_is_kept
@@ -48,7 +48,7 @@ macro_rules! __conformance_execution_store {
         }
     };
 }
-crate::__conformance_execution_store!([table]());
+crate::__conformance_execution_store!([table!]());
 
 fn running(id: &str) -> ExecutionRecord {
     let mut record = ExecutionRecord::new(request(id), ExecutionState::Running);

@@ -80,31 +80,31 @@ impl<S: ?Sized> fmt::Debug for Clause<S> {
 #[macro_export]
 macro_rules! conformance_tests {
     (active_execution_checker, $subject:expr) => {
-        $crate::__conformance_active_execution_checker!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_active_execution_checker!([$crate::__conformance_tests!]($subject));
     };
     (connection_store, $subject:expr) => {
-        $crate::__conformance_connection_store!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_connection_store!([$crate::__conformance_tests!]($subject));
     };
     (connector, $subject:expr) => {
-        $crate::__conformance_connector!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_connector!([$crate::__conformance_tests!]($subject));
     };
     (credential_protector, $subject:expr) => {
-        $crate::__conformance_credential_protector!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_credential_protector!([$crate::__conformance_tests!]($subject));
     };
     (credentials, $subject:expr) => {
-        $crate::__conformance_credentials!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_credentials!([$crate::__conformance_tests!]($subject));
     };
     (execution_store, $subject:expr) => {
-        $crate::__conformance_execution_store!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_execution_store!([$crate::__conformance_tests!]($subject));
     };
     (observability, $subject:expr) => {
-        $crate::__conformance_observability!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_observability!([$crate::__conformance_tests!]($subject));
     };
     (result_sink, $subject:expr) => {
-        $crate::__conformance_result_sink!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_result_sink!([$crate::__conformance_tests!]($subject));
     };
     (schema_cache, $subject:expr) => {
-        $crate::__conformance_schema_cache!([$crate::__conformance_tests]($subject));
+        $crate::__conformance_schema_cache!([$crate::__conformance_tests!]($subject));
     };
 }
 

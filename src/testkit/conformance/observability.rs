@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 use std::thread;
 
 use super::bench::At;
@@ -17,7 +18,7 @@ use crate::ports::{BoxFuture, Failure, Observability, Span};
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// An observer that has seen nothing yet.
@@ -38,17 +39,17 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_observability {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { observability $arguments
+        $($then)+ { observability $arguments
             c1_any_number_of_spans_at_the_same_time
-            c2_each_pair_may_be_on_another_thread
-            c3_other_spans_may_come_between
-            c4_failed_with_and_without_a_cause
-            c5_degraded_any_number_of_times
-            c6_dropping_a_span_ends_it
+            c2_dropping_a_span_ends_it
+            c3_each_pair_may_be_on_another_thread
+            c4_other_spans_may_come_between
+            c5_failed_with_and_without_a_cause
+            c6_degraded_any_number_of_times
         }
     };
 }
-crate::__conformance_observability!([table]());
+crate::__conformance_observability!([table!]());
 
 const OPERATION: &str = "fetcher.plan_extraction";
 
@@ -105,10 +106,30 @@ pub fn c1_any_number_of_spans_at_the_same_time(subject: &dyn Subject) {
     });
 }
 
-/// A span is entered and left on one thread, then on another, and ends on a third.
-pub fn c2_each_pair_may_be_on_another_thread(subject: &dyn Subject) {
+/// A drop ends a span in every state that it is not entered in.
+pub fn c2_dropping_a_span_ends_it(subject: &dyn Subject) {
+    let states: [fn(&mut dyn Span); 4] = [
+        |_| {},
+        |span| {
+            span.enter();
+            span.exit();
+        },
+        |span| span.failed(&Failure::new(&error(Stage::Read), None)),
+        |span| span.degraded(&Failure::new(&error(Stage::Close), None)),
+    ];
     run(subject, async {
         let (fixture, at) = (subject.fresh().await, at(2));
+        for state in states {
+            calm(at, "a drop", || state(&mut *fixture.observability().start_span(OPERATION)));
+            ended(at, &*fixture);
+        }
+    });
+}
+
+/// A span is entered and left on one thread, then on another, and ends on a third.
+pub fn c3_each_pair_may_be_on_another_thread(subject: &dyn Subject) {
+    run(subject, async {
+        let (fixture, at) = (subject.fresh().await, at(3));
         let mut span = fixture.observability().start_span(OPERATION);
         for _ in 0..3 {
             span = elsewhere(at, move || {
@@ -134,9 +155,9 @@ fn elsewhere<T: Send>(at: At, act: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Between an exit and the next enter other spans are entered and ended, and inside of a pair too.
-pub fn c3_other_spans_may_come_between(subject: &dyn Subject) {
+pub fn c4_other_spans_may_come_between(subject: &dyn Subject) {
     run(subject, async {
-        let (fixture, at) = (subject.fresh().await, at(3));
+        let (fixture, at) = (subject.fresh().await, at(4));
         calm(at, "spans in turn", || {
             let start = || fixture.observability().start_span(OPERATION);
             let (mut first, mut second) = (start(), start());
@@ -159,9 +180,9 @@ pub fn c3_other_spans_may_come_between(subject: &dyn Subject) {
 }
 
 /// A failure comes with and without a cause, and to a span that was never entered.
-pub fn c4_failed_with_and_without_a_cause(subject: &dyn Subject) {
+pub fn c5_failed_with_and_without_a_cause(subject: &dyn Subject) {
     run(subject, async {
-        let (fixture, at) = (subject.fresh().await, at(4));
+        let (fixture, at) = (subject.fresh().await, at(5));
         for cause in [Some(cause()), None] {
             for entered in [true, false] {
                 let error = error(Stage::Read);
@@ -180,9 +201,9 @@ pub fn c4_failed_with_and_without_a_cause(subject: &dyn Subject) {
 }
 
 /// Any number of degradations, before a failure, after it, and without one.
-pub fn c5_degraded_any_number_of_times(subject: &dyn Subject) {
+pub fn c6_degraded_any_number_of_times(subject: &dyn Subject) {
     run(subject, async {
-        let (fixture, at) = (subject.fresh().await, at(5));
+        let (fixture, at) = (subject.fresh().await, at(6));
         let (close, cache, cause) = (error(Stage::Close), error(Stage::Cache), cause());
         for fails in [false, true] {
             calm(at, "degradations", || {
@@ -197,25 +218,5 @@ pub fn c5_degraded_any_number_of_times(subject: &dyn Subject) {
             });
         }
         ended(at, &*fixture);
-    });
-}
-
-/// A drop ends a span in every state that it is not entered in.
-pub fn c6_dropping_a_span_ends_it(subject: &dyn Subject) {
-    let states: [fn(&mut dyn Span); 4] = [
-        |_| {},
-        |span| {
-            span.enter();
-            span.exit();
-        },
-        |span| span.failed(&Failure::new(&error(Stage::Read), None)),
-        |span| span.degraded(&Failure::new(&error(Stage::Close), None)),
-    ];
-    run(subject, async {
-        let (fixture, at) = (subject.fresh().await, at(6));
-        for state in states {
-            calm(at, "a drop", || state(&mut *fixture.observability().start_span(OPERATION)));
-            ended(at, &*fixture);
-        }
     });
 }

@@ -19,7 +19,7 @@ use crate::tenant::TenantId;
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// An empty sink.
@@ -46,7 +46,7 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_result_sink {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { result_sink $arguments
+        $($then)+ { result_sink $arguments
             c1_invisible_before_close
             c2_scoped_by_tenant
             c3_two_streams_do_not_disturb_each_other
@@ -61,7 +61,7 @@ macro_rules! __conformance_result_sink {
         }
     };
 }
-crate::__conformance_result_sink!([table]());
+crate::__conformance_result_sink!([table!]());
 
 const PIECE: &[u8] = b"{\"config\":\"crm\",\"table\":\"t\",\"row\":{\"id\":1}}\n";
 

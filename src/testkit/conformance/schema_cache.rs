@@ -15,7 +15,7 @@ use crate::tenant::TenantId;
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// An empty cache.
@@ -30,7 +30,7 @@ pub trait Subject: Sync {
 #[macro_export]
 macro_rules! __conformance_schema_cache {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { schema_cache $arguments
+        $($then)+ { schema_cache $arguments
             c1_scoped_by_tenant_and_name
             c2_what_was_put_comes_back_equal
             c3_a_dropped_get_leaves_nothing_behind
@@ -41,7 +41,7 @@ macro_rules! __conformance_schema_cache {
         }
     };
 }
-crate::__conformance_schema_cache!([table]());
+crate::__conformance_schema_cache!([table!]());
 
 type Snapshot = Arc<SchemaSnapshot>;
 

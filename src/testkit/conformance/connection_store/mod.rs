@@ -22,7 +22,7 @@ use crate::secret::Secret;
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// An empty store.
@@ -47,7 +47,7 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_connection_store {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { connection_store $arguments
+        $($then)+ { connection_store $arguments
             c1_a_dropped_read_leaves_nothing_behind
             c2_of_two_creates_of_one_name_one_succeeds
             c3_tenants_do_not_see_each_other
@@ -73,7 +73,7 @@ macro_rules! __conformance_connection_store {
         }
     };
 }
-crate::__conformance_connection_store!([table]());
+crate::__conformance_connection_store!([table!]());
 
 /// Reads that are dropped change nothing.
 pub fn c1_a_dropped_read_leaves_nothing_behind(subject: &dyn Subject) {

@@ -111,7 +111,8 @@ impl Bench {
             let (columns, rows) = (&table.columns, &table.rows);
             let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
             batch.table(&self.canonical(&table.name), &names).expect("the table is planned");
-            let keeps = |row: &&Vec<Value>| filters.iter().all(|filter| keeps(filter, columns, row));
+            let keeps =
+                |row: &&Vec<Value>| filters.iter().all(|filter| keeps(filter, columns, row));
             for row in rows.iter().filter(keeps) {
                 row.iter().for_each(|value| batch.value(value));
                 batch.end_row().expect("the row is whole");

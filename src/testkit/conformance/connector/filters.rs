@@ -59,7 +59,8 @@ fn filter(field: &str, kind: ValueKind, operator: Operator, of: (&[Value], &mut 
         };
         let mut values: Vec<_> = (0..count).map(|_| operand(pool, choices)).collect();
         if operator == Operator::Like {
-            let patterns = ["%", "_", "a%", "%c", "a_c", "a\\%c", "a\\_c", "%\\\\%", "A%", "", "__"];
+            let patterns =
+                ["%", "_", "a%", "%c", "a_c", "a\\%c", "a\\_c", "%\\\\%", "A%", "", "__"];
             values = vec![Value::from(*pick(choices, &patterns))];
         }
         let filter = Filter::new(field, operator, values);
@@ -121,10 +122,8 @@ pub fn c16_what_cannot_apply_is_refused_first(subject: &dyn Subject) {
                 let mut queries = vec![vec![bench.plan(table, vec![bad.clone()])]];
                 if compares(kind) && subject.supports(Operator::Eq, kind) {
                     let good = Filter::eq("column_0", held(subject, kind)[0].clone());
-                    queries.push(vec![
-                        bench.plan(other, vec![]),
-                        bench.plan(table, vec![good, bad]),
-                    ]);
+                    queries
+                        .push(vec![bench.plan(other, vec![]), bench.plan(table, vec![good, bad])]);
                 }
                 for plans in queries {
                     let mut connector = bench.connected().await;

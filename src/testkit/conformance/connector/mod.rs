@@ -65,7 +65,7 @@ pub struct Table {
 pub trait Subject: Sync {
     /// Runs a future to its end. The default is [`block_on`](crate::block_on).
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        crate::block_on(future);
+        crate::rt::block_on(future);
     }
 
     /// A datasource with exactly these tables.
@@ -133,7 +133,7 @@ pub trait Fixture: Send + Sync {
 #[macro_export]
 macro_rules! __conformance_connector {
     ([$($then:tt)+] $arguments:tt) => {
-        $($then)+! { connector $arguments
+        $($then)+ { connector $arguments
             c1_the_same_type_gives_the_same_answer
             c2_no_factory_for_an_unknown_type
             c3_build_needs_no_datasource_and_no_credential
@@ -166,4 +166,4 @@ macro_rules! __conformance_connector {
         }
     };
 }
-crate::__conformance_connector!([table]());
+crate::__conformance_connector!([table!]());

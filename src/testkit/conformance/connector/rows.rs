@@ -18,8 +18,7 @@ pub fn c14_one_snapshot_for_all_tables(subject: &dyn Subject) {
         let bench = Bench::load(subject, at(14), &tables).await;
         let plans = bench.plans(&tables);
         let mut connector = bench.opened(&plans).await;
-        let (batch, mut rows, mut fetched) =
-            bench.fetch(&mut *connector, batch(&plans), 1).await;
+        let (batch, mut rows, mut fetched) = bench.fetch(&mut *connector, batch(&plans), 1).await;
         for table in &tables {
             if !bench.fixture.append(&table.name, &table.rows).await {
                 return bench.close(connector).await;
@@ -133,8 +132,7 @@ async fn full_by_size(subject: &dyn Subject) {
 pub fn c22_end_after_every_row_of_every_table(subject: &dyn Subject) {
     run(subject, async {
         let sizes = [("a", 3), ("b", 0), ("c", 1), ("d", 0), ("e", 8), ("f", 0)];
-        let tables: Vec<_> =
-            sizes.iter().map(|(name, rows)| small(subject, name, *rows)).collect();
+        let tables: Vec<_> = sizes.iter().map(|(name, rows)| small(subject, name, *rows)).collect();
         let bench = Bench::load(subject, at(22), &tables).await;
         for per_batch in [1, 2, 3, 12, 1000] {
             bench.reads("all tables:", &tables, per_batch).await;

@@ -71,41 +71,19 @@ pub fn samples(kind: ValueKind) -> Vec<Value> {
             let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
             plain.into_iter().chain(special).map(Value::F64).collect()
         }
-        ValueKind::Decimal => parsed(Decimal::parse, Value::Decimal, &[
-            "0", "1", "1.0", "1.00", "-0.10", "42", "0.000000000000000001", "NaN", "Infinity",
-            "12345678901234567890.123456789", "-79228162514264337593543950335", "9007199254740993",
-        ]),
+        ValueKind::Decimal => parsed(DECIMALS, Decimal::parse, Value::Decimal),
         ValueKind::String => TEXTS.map(Value::from).into(),
         ValueKind::Bytes => {
             let all: Vec<u8> = (0..=u8::MAX).collect();
-            vec![vec![], vec![0], vec![0xff, 0xfe], b"abc".to_vec(), all]
-                .into_iter()
-                .map(Value::Bytes)
-                .collect()
+            let few = [vec![], vec![0], vec![0xff, 0xfe], b"abc".to_vec(), all];
+            few.map(Value::Bytes).into()
         }
-        ValueKind::Uuid => parsed(Uuid::parse, Value::Uuid, &[
-            "00000000-0000-0000-0000-000000000000",
-            "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-            "ffffffff-ffff-ffff-ffff-ffffffffffff",
-        ]),
-        ValueKind::Date => parsed(Date::parse, Value::Date, &[
-            "1970-01-01", "2024-02-29", "1900-03-01", "1582-10-10", "0001-01-01", "9999-12-31",
-            "infinity",
-        ]),
-        ValueKind::Time => parsed(Time::parse, Value::Time, &[
-            "00:00:00", "12:34:56", "12:34:56.789", "23:59:59.999999", "23:59:59.999999999",
-        ]),
-        ValueKind::Timestamp => parsed(Timestamp::parse, Value::Timestamp, &[
-            "1970-01-01T00:00:00", "2024-02-29T12:34:56.789", "2024-02-29T12:34:56.789001",
-            "1969-12-31T23:59:59.999999999", "0001-01-01T00:00:00", "-infinity",
-        ]),
-        ValueKind::Instant => parsed(Instant::parse, Value::Instant, &[
-            "1970-01-01T00:00:00Z", "2024-03-10T02:30:00.5-05:00", "2024-02-29T12:34:56.789001Z",
-            "1969-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59Z", "infinity",
-        ]),
-        ValueKind::Json => ["{\"a\": 1}", "[1, 2.50, null]", "\"na\\u00efve\"", "true", "null"]
-            .map(|text| Value::Json(text.to_owned()))
-            .into(),
+        ValueKind::Uuid => parsed(UUIDS, Uuid::parse, Value::Uuid),
+        ValueKind::Date => parsed(DATES, Date::parse, Value::Date),
+        ValueKind::Time => parsed(TIMES, Time::parse, Value::Time),
+        ValueKind::Timestamp => parsed(TIMESTAMPS, Timestamp::parse, Value::Timestamp),
+        ValueKind::Instant => parsed(INSTANTS, Instant::parse, Value::Instant),
+        ValueKind::Json => JSON.map(|text| Value::Json(text.to_owned())).into(),
         ValueKind::List => vec![
             Value::List(vec![]),
             Value::List(vec!["a".into(), Value::Null, "b\"c".into()]),
@@ -113,21 +91,72 @@ pub fn samples(kind: ValueKind) -> Vec<Value> {
             Value::List(vec![Value::List(vec![true.into()]), Value::List(vec![])]),
         ],
         ValueKind::Map => {
-            let entries: BTreeMap<String, Value> = [
-                ("".into(), Value::Null),
-                ("b\"c".into(), Value::I64(i64::MAX)),
-                ("inner".into(), Value::Map([("x".into(), "y".into())].into())),
-            ]
-            .into();
-            vec![Value::Map(BTreeMap::new()), Value::Map(entries)]
+            let inner = Value::Map([("x".into(), "y".into())].into());
+            let entries = [("", Value::Null), ("b\"c", Value::I64(i64::MAX)), ("inner", inner)];
+            let entries = entries.map(|(key, value)| (String::from(key), value));
+            vec![Value::Map(BTreeMap::new()), Value::Map(entries.into())]
         }
     }
 }
 
+const DECIMALS: &[&str] = &[
+    "0",
+    "1",
+    "1.0",
+    "1.00",
+    "-0.10",
+    "42",
+    "0.000000000000000001",
+    "12345678901234567890.123456789",
+    "-79228162514264337593543950335",
+    "9007199254740993",
+    "NaN",
+    "Infinity",
+];
+
+const UUIDS: &[&str] = &[
+    "00000000-0000-0000-0000-000000000000",
+    "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+];
+
+const DATES: &[&str] = &[
+    "1970-01-01",
+    "2024-02-29",
+    "1900-03-01",
+    "1582-10-10",
+    "0001-01-01",
+    "9999-12-31",
+    "infinity",
+];
+
+const TIMES: &[&str] =
+    &["00:00:00", "12:34:56", "12:34:56.789", "23:59:59.999999", "23:59:59.999999999"];
+
+const TIMESTAMPS: &[&str] = &[
+    "1970-01-01T00:00:00",
+    "2024-02-29T12:34:56.789",
+    "2024-02-29T12:34:56.789001",
+    "1969-12-31T23:59:59.999999999",
+    "0001-01-01T00:00:00",
+    "-infinity",
+];
+
+const INSTANTS: &[&str] = &[
+    "1970-01-01T00:00:00Z",
+    "2024-03-10T02:30:00.5-05:00",
+    "2024-02-29T12:34:56.789001Z",
+    "1969-12-31T23:59:59.999999999Z",
+    "9999-12-31T23:59:59Z",
+    "infinity",
+];
+
+const JSON: [&str; 5] = ["{\"a\": 1}", "[1, 2.50, null]", "\"na\\u00efve\"", "true", "null"];
+
 fn parsed<T>(
+    texts: &[&str],
     parse: impl Fn(&str) -> Option<T>,
     value: impl Fn(T) -> Value,
-    texts: &[&str],
 ) -> Vec<Value> {
     texts.iter().map(|text| value(parse(text).expect("the sample is one"))).collect()
 }

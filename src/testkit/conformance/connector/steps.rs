@@ -135,7 +135,12 @@ impl Step {
     }
 
     /// Takes it, and drops it after so many polls. Whether it was done by then.
-    async fn cut(self, connector: &mut dyn Connector, plans: &[PlannedTable], polls: usize) -> bool {
+    async fn cut(
+        self,
+        connector: &mut dyn Connector,
+        plans: &[PlannedTable],
+        polls: usize,
+    ) -> bool {
         match self {
             Self::Connect => cut(connector.connect(), polls).await.is_some(),
             Self::Discover => cut(connector.discover_schema(), polls).await.is_some(),
