@@ -222,7 +222,7 @@ impl Check<'_> {
         }
     }
 
-    /// A step holds at most its read-ahead, one batch that came and one that is being written.
+    /// A step holds at most its read-ahead and the batch that overran it.
     fn check_buffers(&self) {
         if !self.world.scenario.store {
             return;
@@ -245,7 +245,7 @@ impl Check<'_> {
                 let taken = written.saturating_sub(before).min(*size);
                 before += size;
                 let made = produced.get(format!("d{at}").as_str()).copied().unwrap_or(0);
-                let bound = self.world.scenario.read_ahead + 2 * largest;
+                let bound = self.world.scenario.read_ahead + largest;
                 if made.saturating_sub(taken) > bound {
                     return self.violate("a step holds more than its bound");
                 }

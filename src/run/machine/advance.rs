@@ -92,7 +92,9 @@ impl Run {
 
     fn time_left(&self) -> Option<Duration> {
         let now = contained(Stage::Run, || self.ports.runtime.as_ref().map(|r| r.now())).ok()?;
-        self.deadline_at.zip(now).map(|(at, now)| at.saturating_sub(now))
+        let left = self.deadline_at.zip(now).map(|(at, now)| at.saturating_sub(now));
+        // A clock that goes back gives nobody more time than there was.
+        left.zip(self.plan.limits().max_duration).map(|(left, most)| left.min(most))
     }
 
     fn fetch(&mut self) {
