@@ -8,6 +8,8 @@
 
 extern crate alloc;
 
+#[path = "encode/ahead.rs"]
+mod ahead;
 #[path = "encode/batch.rs"]
 mod batch;
 #[path = "encode/engine.rs"]

@@ -5,6 +5,8 @@
 extern crate alloc;
 
 mod common;
+#[path = "operations/shown.rs"]
+mod shown;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

@@ -1,6 +1,7 @@
 //! Schemas: testing a connection, discovering what it has, checking a request against it.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -11,6 +12,7 @@ use crate::error::{
     Category, EngineError, Mistake, MistakeKind, PortError, Stage, ValidationReport, text,
 };
 use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Wanted, WantedTable};
+use crate::filter::Filter;
 use crate::limits::Limits;
 use crate::ports::BoxFuture;
 use crate::rt::Stop;
@@ -244,7 +246,11 @@ fn plan_table(
     mistakes.extend(filters.iter().map(|(field, detail)| invalid(*detail).field(field)));
     let mut filters: Vec<_> = table.filters.iter().map(|filter| (*filter).clone()).collect();
     // All of them must hold, so their order says nothing, and must not make plans differ.
-    filters.sort_by(|a, b| (a.field(), a.operator()).cmp(&(b.field(), b.operator())));
+    let operands = |filter: &Filter| format!("{:?}", filter.values());
+    filters.sort_by(|a, b| {
+        let place = (a.field(), a.operator()).cmp(&(b.field(), b.operator()));
+        place.then_with(|| operands(a).cmp(&operands(b)))
+    });
     Some(PlannedTable { name, fields, filters })
 }
 

@@ -560,3 +560,16 @@ fn pieces_stay_few_and_bounded() {
     assert_eq!(gathered(1000, FULL - 999), 7);
     assert_eq!(gathered(FULL + 5, 100), 7);
 }
+
+/// All rows of one table are one piece, however many bytes they are.
+#[test]
+fn rows_of_one_table_are_one_piece() {
+    for table in ["t", "u"] {
+        let mut batch = open(Format::Json);
+        (0..3).for_each(|_| row_of(&mut batch, table, FULL - 1));
+        let document = Document::from_batches([batch]).expect("nothing is wrong");
+        // Glue, rows, glue, glue.
+        assert_eq!(document.chunks().map(<[u8]>::len).max(), Some(3 * (FULL - 1) - 1));
+        assert_eq!(document.chunks().len(), 4);
+    }
+}

@@ -12,7 +12,7 @@ use fetcher_engine::{
 
 #[path = "../common/rogue.rs"]
 #[allow(dead_code, reason = "not all of it is used here")]
-mod rogue;
+pub(crate) mod rogue;
 
 use rogue::Rogue;
 
@@ -134,7 +134,9 @@ fn allowances_are_exact_to_the_byte() {
         }
     }
     // One kind whose last piece asks for far more room than it takes, at every single place.
-    (900..1000).for_each(|long| bench.check_allowance(["a", "b"], long, |batch| batch.bytes(&[1])));
+    for long in 900..1000 {
+        bench.check_allowance(["a", "b"], long, |batch| batch.bytes(&[1; 3]));
+    }
 }
 
 /// However large a value is, it ends at the ceiling, and the batch says so.

@@ -1,6 +1,6 @@
 //! JSON text: every branch of the grammar (RFC 8259), what is refused, and number text.
 
-use fetcher_engine::value::Value;
+use fetcher_engine::value::{Decimal, Value};
 
 use super::naive::string;
 use super::{Rng, cell, cells};
@@ -340,6 +340,10 @@ fn number_text() {
     for (text, expected) in rewritten {
         assert_eq!(cell(|batch| assert!(batch.decimal_str(text))), expected);
     }
+    // JSON text is kept whatever its exponent, though no `Decimal` holds this one.
+    let huge = "1e99999999999999999999";
+    assert_eq!(cell(|batch| assert!(batch.decimal_str(huge))), huge);
+    assert_eq!(Decimal::parse(huge), None);
     let refused =
         ["", " ", "1 ", " 1", "x", "-", "1e", "1e+", "1.5.", "0x1", "1,5", "true", "[1]", "."];
     for text in refused {

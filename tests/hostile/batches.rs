@@ -131,8 +131,8 @@ impl ResultWriter for Stuck {
 
 #[test]
 fn what_is_read_ahead_is_bounded_in_memory_and_not_only_in_bytes() {
-    const AHEAD: usize = 256 << 10;
-    // One full batch, and then one row at a time.
+    const AHEAD: usize = 512 << 10;
+    // One full batch, which the sink is given, and then one row at a time.
     let given = AtomicUsize::new(0);
     let fill = move |mut batch: RowBatch| {
         batch.table("t", &["a"])?;
