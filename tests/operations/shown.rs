@@ -1,13 +1,15 @@
-//! What values that go in and come out say about themselves: accessors, stable strings, and `Debug`
-//! without anything private.
+//! What values that go in and come out say about themselves: accessors, stable strings, `Debug`
+//! without anything private; and how much a request may hold, to the last.
 
 use alloc::collections::BTreeMap;
 
 use fetcher_engine::connection::{HostAttributes, StoredCredential};
 use fetcher_engine::extraction::ProtectedBy;
-use fetcher_engine::{ConnectionInput, ConnectionPatch, ExtractionRequest, Filter, Mode, Secret};
+use fetcher_engine::{
+    ConnectionInput, ConnectionPatch, ExtractionRequest, Filter, LimitOverrides, Mode, Secret,
+};
 
-use super::{brief, with};
+use super::{brief, mistakes, with};
 
 #[test]
 fn connections_show_what_is_harmless() {
@@ -108,4 +110,36 @@ fn metadata_is_bounded_exactly() {
     assert_eq!(planned(many(257)).unwrap_err(), refused);
     assert!(planned(long(64 << 10)).is_ok());
     assert_eq!(planned(long((64 << 10) + 1)).unwrap_err(), refused);
+}
+
+/// Filters may be at as many places as a request may have tables, each with as many filters as
+/// fields; what is more is one mistake, not thousands.
+#[test]
+fn filters_are_bounded_exactly() {
+    let (host, engine) = with(&["sales"]);
+    let mut limits = LimitOverrides::default();
+    (limits.max_datasources, limits.max_tables_per_datasource) = (3, 4);
+    limits.max_fields_per_table = 5;
+    let bounded = || {
+        let request = ExtractionRequest::new().limits(limits.clone());
+        request.table("sales", "people", ["id"])
+    };
+    let places = |count: usize| {
+        let add = |request: ExtractionRequest, at: usize| {
+            request.filter("nowhere", at.to_string(), Filter::eq("id", 1))
+        };
+        mistakes(&host, &engine, &(0..count).fold(bounded(), add))
+    };
+    assert_eq!(places(12).len(), 12);
+    let too_many = "limit_exceeded: more filters than limits.maxFieldsPerTable allows";
+    assert_eq!(places(13), [format!(" {too_many}")]);
+    assert_eq!(places(500).len(), 1);
+    let filters = |count: i64| {
+        let add = |request: ExtractionRequest, at| {
+            request.filter("sales", "people", Filter::eq("id", at))
+        };
+        mistakes(&host, &engine, &(0..count).fold(bounded(), add))
+    };
+    assert_eq!(filters(5), Vec::<String>::new());
+    assert_eq!(filters(6), [format!("sales.people {too_many}")]);
 }
