@@ -18,7 +18,8 @@ use crate::sql::TableName;
 const TABLES: &str = "
 SELECT n.nspname::text, c.relname::text, a.attname::text,
   pg_catalog.format_type(a.atttypid, a.atttypmod),
-  a.attnotnull,
+  a.attnotnull OR EXISTS (SELECT FROM pg_catalog.pg_type d
+    WHERE d.oid OPERATOR(pg_catalog.=) a.atttypid AND d.typnotnull),
   (SELECT k.position::int4 FROM pg_catalog.pg_index i,
       pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, position)
     WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary
@@ -42,7 +43,8 @@ ORDER BY n.nspname, c.relname, a.attnum";
 const COLUMNS: &str = "
 SELECT t.number::int4, a.attname::text, a.atttypid,
   coalesce(l.collisdeterministic, true)
-FROM pg_catalog.unnest($1::text[], $2::text[]) WITH ORDINALITY AS t (nsp, rel, number)
+FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]))
+  WITH ORDINALITY AS t (nsp, rel, number)
 JOIN pg_catalog.pg_namespace n ON n.nspname::text OPERATOR(pg_catalog.=) t.nsp
 JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid
   AND c.relname::text OPERATOR(pg_catalog.=) t.rel

@@ -120,8 +120,8 @@ impl Decoder {
         let mut lens = [0_u32; DIMENSIONS_MAX];
         for len in lens.iter_mut().take(dimensions) {
             *len = u32::try_from(input.i32()?).map_err(|_| Malformed)?;
-            // An array without elements has no dimensions.
-            if *len == 0 {
+            // An array without elements has no dimensions; a vector has one.
+            if *len == 0 && dimensions > 1 {
                 return Err(Malformed);
             }
             let _lower_bound = input.i32()?;
