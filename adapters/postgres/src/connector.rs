@@ -193,7 +193,7 @@ impl Reading {
         let deadline = query.time_left.and_then(|left| Instant::now().checked_add(left));
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let failed = |error| fault::querying(error, is_late());
-        let begin = begin(query.time_left);
+        let begin = begin(query.time_left, session.version());
         session.call(|client| client.batch_execute(&begin)).await.map_err(failed)?;
         let rows = session.call(|client| catalogue::columns(client, names)).await;
         let columns = catalogue::by_table(&rows.map_err(failed)?, names.len())?;
@@ -258,9 +258,12 @@ fn is_past(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
+/// The first version that can look, while a query runs, whether its client is still there.
+const LOOKS_AT_SOCKET_SINCE: u32 = 14;
+
 /// Begins the one transaction and pins what texts look like, for its time only: a pooler between
 /// here and the server finds nothing left behind.
-fn begin(time_left: Option<Duration>) -> String {
+fn begin(time_left: Option<Duration>, version: u32) -> String {
     let mut sql = String::from(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
          SET LOCAL TimeZone = 'UTC'; \
@@ -270,6 +273,10 @@ fn begin(time_left: Option<Duration>) -> String {
          SET LOCAL bytea_output = 'hex'; \
          SET LOCAL xmloption = 'content'",
     );
+    if version >= LOOKS_AT_SOCKET_SINCE {
+        // So that a query ends when its connector is dropped, also one that sends nothing.
+        sql += "; SET LOCAL client_connection_check_interval = 500";
+    }
     if let Some(left) = time_left {
         // Zero would mean no timeout; the most that the server takes is 24 days.
         let millis = left.as_millis().clamp(1, i32::MAX as u128);
