@@ -181,7 +181,7 @@ fn filter(random: &mut Random) -> (usize, Filter) {
             _ if random.below(12) == 0 => Value::from("x"),
             _ if random.below(12) == 0 => Value::from(2_i64),
             _ if random.below(12) == 0 => Value::from(0.1_f64),
-            _ => value(column.kind, *random.pick::<&str>(column.cells)),
+            _ => value(column.kind, random.pick::<&str>(column.cells)),
         });
     }
     (at, Filter::new(column.name, operator, values))
