@@ -6,6 +6,8 @@
 
 #[path = "simulation/check.rs"]
 mod check;
+#[path = "simulation/lifecycle.rs"]
+mod lifecycle;
 #[path = "simulation/single.rs"]
 mod single;
 #[path = "simulation/world.rs"]

@@ -43,6 +43,9 @@ const PANICS_BY_DESIGN: &str = "src/testkit";
 /// What a comment that justifies an `unwrap` or `expect` says.
 const PROOF: &str = "PROOF:";
 
+/// Where the conformance kit has a module for each port.
+const CONFORMANCE: &str = "src/testkit/conformance";
+
 const COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
 const SRC_LINES_MAX: usize = 600;
@@ -98,9 +101,11 @@ fn house_rules_hold() {
     }
     let is_rust = |path: &str| path.ends_with(".rs") && RUST_DIRS.iter().any(|d| is_under(path, d));
     for path in paths.iter().filter(|path| is_rust(path) || *path == "Cargo.toml") {
-        let text = fs::read_to_string(root().join(path)).expect("a listed file can be read");
-        found.extend(check(path, &text));
+        found.extend(check(path, &read(path)));
     }
+    let contracts = |path: &&String| is_under(path, "src/ports") || is_under(path, CONFORMANCE);
+    let contracts = paths.iter().filter(contracts).map(|path| (path.as_str(), read(path)));
+    found.extend(clauses(&contracts.collect::<Vec<_>>()));
     assert!(paths.iter().any(|path| path == "src/lib.rs"), "the sources are not where they were");
     let report: String = found.iter().map(|violation| format!("\n{violation}")).collect();
     assert!(found.is_empty(), "{} violation(s) of the house rules:{report}", found.len());
@@ -369,6 +374,94 @@ fn public_files(paths: &[String]) -> Vec<Violation> {
     absent.map(|name| missing(name, "public-files", "does not exist")).collect()
 }
 
+/// Every clause of a port's contract is one function of the conformance kit, in its list, and the
+/// other way round.
+fn clauses(files: &[(&str, String)]) -> Vec<Violation> {
+    let port_of = |path: &str| {
+        let name = path.strip_prefix("src/ports/")?.strip_suffix(".rs")?;
+        (name != "mod").then(|| name.to_owned())
+    };
+    let mut found = Vec::new();
+    for (path, text) in files {
+        let Some(port) = port_of(path) else { continue };
+        let mut report = |path: &str, line, text| {
+            found.push(Violation { path: path.to_owned(), line, rule: "clauses", text });
+        };
+        let home = format!("{CONFORMANCE}/{port}");
+        let kit: Vec<_> = files.iter().filter(|(path, _)| is_under(path, &home)).collect();
+        let kit: Vec<_> = kit.into_iter().map(|(path, text)| Source::new(path, text)).collect();
+        let documented = documented_clauses(text);
+        let checked: Vec<_> = kit.iter().flat_map(checked_clauses).collect();
+        for (next, (line, number)) in (1..).zip(&documented) {
+            if *number != next {
+                report(path, *line, format!("C{number} where C{next} comes next"));
+            }
+            let count = checked.iter().filter(|clause| clause.number == *number).count();
+            if count != 1 {
+                report(path, *line, format!("{count} functions `c{number}_…` in {home}"));
+            }
+        }
+        for clause in &checked {
+            let Clause { path, line, name, number } = *clause;
+            if !documented.iter().any(|(_, documented)| *documented == number) {
+                report(path, line, format!("`{name}`: {port} has no C{number}"));
+            }
+            if !kit.iter().any(|source| lists(source, &port, name)) {
+                report(path, line, format!("`{name}` is not in the list of clauses"));
+            }
+        }
+    }
+    found
+}
+
+/// A function of the conformance kit that checks a clause.
+#[derive(Clone, Copy)]
+struct Clause<'a> {
+    path: &'a str,
+    line: usize,
+    name: &'a str,
+    number: usize,
+}
+
+/// Every `C1.` in the doc comments of a port, with its line.
+fn documented_clauses(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (line, text) in (1..).zip(text.lines().map(str::trim_start)) {
+        let docs = text.strip_prefix("///").or_else(|| text.strip_prefix("//!"));
+        for word in docs.unwrap_or_default().split(' ') {
+            let number = word.strip_prefix('C').and_then(|rest| rest.strip_suffix('.'));
+            found.extend(number.and_then(|number| number.parse().ok()).map(|it| (line, it)));
+        }
+    }
+    found
+}
+
+/// Every public `fn c1_…` of a file.
+fn checked_clauses<'a>(source: &Source<'a>) -> Vec<Clause<'a>> {
+    let number = |name: &str| name.strip_prefix('c')?.split_once('_')?.0.parse().ok();
+    let mut found = Vec::new();
+    for function in functions(source, 0..source.tokens.len()) {
+        let public = function.at > 0 && source.tokens[function.at - 1].text == "pub";
+        if let Some(number) = number(function.name).filter(|_| public) {
+            let line = source.tokens[function.at].line;
+            found.push(Clause { path: source.path, line, name: function.name, number });
+        }
+    }
+    found
+}
+
+/// Whether the port's list of clauses is in this file and has this name.
+fn lists(source: &Source<'_>, port: &str, name: &str) -> bool {
+    let list = format!("__conformance_{port}");
+    let at = source.tokens.windows(3).position(|window| {
+        window[0].text == "macro_rules" && window[1].text == "!" && window[2].text == list
+    });
+    at.is_some_and(|at| {
+        let open = (at + 3).min(source.tokens.len() - 1);
+        source.tokens[open..close(&source.tokens, open)].iter().any(|token| token.text == name)
+    })
+}
+
 fn missing(path: &str, rule: &'static str, text: &str) -> Violation {
     Violation { path: path.to_owned(), line: 1, rule, text: text.to_owned() }
 }
@@ -382,6 +475,10 @@ fn has_word(words: &str, word: &str) -> bool {
 }
 
 // --- The files.
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect("a listed file can be read")
+}
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -466,4 +563,50 @@ fn a_missing_public_file_is_reported() {
     let paths: Vec<_> = PUBLIC_FILES.split(' ').skip(1).map(str::to_owned).collect();
     let found: Vec<_> = public_files(&paths).iter().map(Violation::to_string).collect();
     assert_eq!(found, ["README.md:1: public-files: does not exist"]);
+}
+
+#[test]
+fn a_clause_without_its_function_is_reported_and_the_other_way_round() {
+    let port = "/// C1. One.\ntrait A {\n    /// C2. Two. C3. Three,\n    /// as C2 has it.\n}\n";
+    let list = |names: &str| format!("macro_rules! __conformance_a {{ () => {{ {names} }} }}\n");
+    let kit = |names: &str, functions: &str| {
+        let functions = functions.split(' ').map(|name| format!("pub fn {name}() {{}}\n"));
+        list(names) + &functions.collect::<String>()
+    };
+    let check = |port: &str, kit: &[(&'static str, String)]| {
+        let mut files = kit.to_vec();
+        files.push(("src/ports/mod.rs", "//! C9. Of none.\n".into()));
+        files.push(("src/ports/a.rs", port.to_owned()));
+        clauses(&files).iter().map(Violation::to_string).collect::<Vec<_>>()
+    };
+    let all = "c1_x c2_x c3_x";
+    assert_eq!(check(port, &[("src/testkit/conformance/a.rs", kit(all, all))]), [""; 0]);
+    let split = [
+        ("src/testkit/conformance/a/mod.rs", kit(all, "c1_x")),
+        ("src/testkit/conformance/a/rest.rs", "pub fn c2_x() {}\npub fn c3_x() {}\n".into()),
+    ];
+    assert_eq!(check(port, &split), [""; 0]);
+    let file = |names, functions| [("src/testkit/conformance/a.rs", kit(names, functions))];
+    let home = "src/testkit/conformance/a";
+    assert_eq!(
+        check(port, &file("c1_x c3_x", "c1_x c3_x")),
+        [format!("src/ports/a.rs:3: clauses: 0 functions `c2_…` in {home}")]
+    );
+    assert_eq!(
+        check(port, &file(all, "c1_x c2_x c2_y c3_x")),
+        [
+            format!("src/ports/a.rs:3: clauses: 2 functions `c2_…` in {home}"),
+            format!("{home}.rs:4: clauses: `c2_y` is not in the list of clauses"),
+        ]
+    );
+    assert_eq!(
+        check(port, &file("c1_x c2_x c3_x c4_x", "c1_x c2_x c3_x c4_x")),
+        [format!("{home}.rs:5: clauses: `c4_x`: a has no C4")]
+    );
+    assert_eq!(
+        check(&port.replace("C2. Two.", "Two."), &file("c1_x c3_x", "c1_x c3_x")),
+        ["src/ports/a.rs:3: clauses: C3 where C2 comes next"]
+    );
+    let nothing = check(port, &[]);
+    assert_eq!(nothing.len(), 3, "a port without a module: {nothing:?}");
 }

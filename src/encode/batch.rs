@@ -21,6 +21,9 @@ use crate::error::{Category, PortError};
 /// the way to a sink, and is large enough to spread the few allocations of a port call.
 pub(crate) const BATCH_BYTES: usize = 256 << 10;
 
+/// How many tables, with their columns in one order, a batch remembers.
+const LAYOUTS_MAX: usize = 64;
+
 /// How a connector misused a row batch. A bug of the connector: `internal`, stage `encode`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -105,6 +108,38 @@ impl Chunk {
 
     pub(crate) fn rows(&self) -> u64 {
         self.runs.iter().map(|run| run.rows).sum()
+    }
+
+    /// Takes the rows of another, if both together are no more than a usual batch; otherwise gives
+    /// it back. So that a source that gives its rows one by one does not fill the memory with
+    /// buffers.
+    pub(crate) fn append(&mut self, other: Self) -> Result<Vec<u8>, Self> {
+        if self.len.saturating_add(other.len) > BATCH_BYTES {
+            return Err(other);
+        }
+        self.bytes.truncate(self.len);
+        self.bytes.extend_from_slice(other.written());
+        self.len = self.bytes.len();
+        for run in &other.runs {
+            match self.runs.last_mut() {
+                Some(last) if last.table == run.table => {
+                    last.rows += run.rows;
+                    last.bytes += run.bytes;
+                }
+                _ => self.runs.push(*run),
+            }
+        }
+        Ok(other.bytes)
+    }
+
+    /// The same in as much memory as it needs, and the memory that it was in, if that is much more.
+    pub(crate) fn fitted(mut self) -> (Self, Option<Vec<u8>>) {
+        if self.len >= self.bytes.len() / 2 {
+            return (self, None);
+        }
+        let fitted = self.written().to_vec();
+        let spare = core::mem::replace(&mut self.bytes, fitted);
+        (self, Some(spare))
     }
 
     /// The same with its runs' tables numbered otherwise.
@@ -246,6 +281,10 @@ impl RowBatch {
         }
         if table.is_none() {
             self.tables.push(name.into());
+        }
+        // A source that declares its columns in ever new orders works each of them out anew.
+        if self.layouts.len() == LAYOUTS_MAX {
+            self.layouts.clear();
         }
         self.layouts.push(layout);
         Ok(self.layouts.len() - 1)

@@ -29,9 +29,11 @@ impl Parts {
     pub(crate) fn add(&mut self, mut chunk: Chunk, name: impl Fn(u32) -> Option<Arc<str>>) {
         chunk.bytes.truncate(chunk.len);
         let name = |table: u32| name(table).unwrap_or_default();
-        if let [run] = chunk.runs.as_slice() {
-            // The common case: all of one table, nothing to copy. What a short batch did not use
-            // of its memory is given back.
+        if let [run] = chunk.runs.as_slice()
+            && chunk.len >= super::batch::BATCH_BYTES / 2
+        {
+            // The common case: a full batch of one table, nothing to copy. What it did not use of
+            // its memory is given back.
             if chunk.bytes.capacity() - chunk.len > chunk.len / 8 {
                 chunk.bytes.shrink_to_fit();
             }
@@ -44,7 +46,7 @@ impl Parts {
             rest = after;
             let pieces = self.tables.entry(name(run.table)).or_default();
             match pieces.last_mut() {
-                // Short runs of alternating tables are gathered, so that pieces stay few.
+                // Short runs are gathered, so that pieces stay few.
                 Some(last) if last.len() + rows.len() <= super::batch::BATCH_BYTES => {
                     last.extend_from_slice(rows);
                 }

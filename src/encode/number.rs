@@ -81,6 +81,7 @@ pub(super) fn f64(out: &mut Buffer, value: f64) {
     let mut digits = Digits::default();
     // PROOF: writing to `Digits` does not fail, and neither does formatting a float.
     let _ = write!(digits, "{magnitude:e}");
+    digits.settle_tie(magnitude, f64::MANTISSA_DIGITS);
     digits.layout(out, (1e-6..1e21).contains(&magnitude));
 }
 
@@ -95,6 +96,7 @@ pub(super) fn f32(out: &mut Buffer, value: f32) {
     let mut digits = Digits::default();
     // PROOF: as above.
     let _ = write!(digits, "{magnitude:e}");
+    digits.settle_tie(f64::from(magnitude), f32::MANTISSA_DIGITS);
     digits.layout(out, magnitude == 0.0 || (1e-6..1e21).contains(&magnitude));
 }
 
@@ -181,6 +183,35 @@ impl Write for Digits {
 }
 
 impl Digits {
+    /// Makes the last digit even where two numbers of this many digits are equally near, as Go
+    /// does; the standard library rounds up there. The float is `magnitude`, which has `precision`
+    /// bits.
+    fn settle_tie(&mut self, magnitude: f64, precision: u32) {
+        let exponent = if self.negative_exponent { -self.exponent } else { self.exponent };
+        let decimals = self.len as i32 - 1 - exponent;
+        let bits = magnitude.to_bits();
+        let (fraction, biased) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);
+        let (mantissa, power) = match biased {
+            0 => (fraction, -1074),
+            _ => (fraction | 1 << 52, biased - 1075),
+        };
+        let zeros = mantissa.trailing_zeros();
+        // The number is an odd one times a power of two. Half a unit of the last digit is left over
+        // only if twice the number, times ten to the decimals, is odd.
+        let (odd, power) = (mantissa.unbounded_shr(zeros), power + zeros as i32);
+        if decimals < 0 || power + decimals + 1 != 0 {
+            return;
+        }
+        // Below a power of two floats are twice as dense, and the lower number may be another's.
+        let fives = 5_u64.checked_pow(decimals.unsigned_abs());
+        if odd == 1 && fives.is_some_and(|fives| fives < 1 << (precision + 1)) {
+            return;
+        }
+        if let Some(last) = self.len.checked_sub(1).and_then(|at| self.digits.get_mut(at)) {
+            *last &= !1;
+        }
+    }
+
     fn layout(&self, out: &mut Buffer, plain: bool) {
         let digits = self.digits.get(..self.len).unwrap_or_default();
         let exponent = if self.negative_exponent { -self.exponent } else { self.exponent };

@@ -30,6 +30,15 @@ impl Key {
     fn id(id: &str) -> Result<Self, EngineError> {
         ConnectionId::parse(id).map(Self::Id)
     }
+
+    /// Whether a record is the one that is meant: this tenant's, under this name or id.
+    fn means(&self, found: &ConnectionDescriptor, tenant: &TenantId) -> bool {
+        let named = match self {
+            Self::Name(name) => found.name == *name,
+            Self::Id(id) => found.id == *id,
+        };
+        named && found.tenant == *tenant
+    }
 }
 
 impl Engine {
@@ -235,13 +244,14 @@ async fn create(
         return Err(Fault::new(Category::Conflict, Stage::Store, text::DUPLICATE));
     }
     let credential = protect(op, &tenant, password).await?;
+    let key = Key::Name(draft.name.clone());
     let create = || store.create(&tenant, draft, credential);
     let created = call(Some(&op.stop), Stage::Store, create).await.map_err(|fault| {
         // The race that the store decides looks like the duplicate that was seen early.
         retold(fault, Category::Conflict, text::DUPLICATE)
     })?;
     op.forget_schema(&tenant, &created.name).await;
-    Ok(created)
+    believed(created, &tenant, &key)
 }
 
 async fn get(
@@ -294,7 +304,7 @@ async fn update(
     let updated = call(Some(&op.stop), Stage::Store, update).await;
     // Also when the store failed: it may have changed the connection and lost the answer.
     op.forget_schema(&tenant, &found.name).await;
-    updated.map_err(gone)
+    believed(updated.map_err(gone)?, &tenant, &key)
 }
 
 async fn delete(op: &mut Op, tenant: Tenant, key: Result<Key, EngineError>) -> Result<(), Fault> {
@@ -329,7 +339,7 @@ async fn authorize(
 /// A connection of a type that nobody serves could never be used.
 fn known_kind(op: &Op, kind: &str) -> Result<(), Fault> {
     let unknown = || Fault::new(Category::Validation, Stage::Validate, text::KIND_UNKNOWN);
-    factory(&op.engine.ports, kind).map(drop).map_err(|fault| match fault.cause {
+    factory(&op.engine.ports, kind).map(drop).map_err(|fault| match fault.cause.get() {
         None => unknown(),
         Some(_) => fault,
     })
@@ -370,15 +380,8 @@ impl Op {
             }
         };
         let found = call(Some(&self.stop), Stage::Store, find).await?;
-        let is_meant = |found: &ConnectionDescriptor| {
-            let named = match key {
-                Key::Name(name) => found.name == *name,
-                Key::Id(id) => found.id == *id,
-            };
-            named && found.tenant == *tenant
-        };
         found
-            .filter(is_meant)
+            .filter(|found| key.means(found, tenant))
             .ok_or_else(|| Fault::new(Category::NotFound, Stage::Store, text::NOT_FOUND))
     }
 
@@ -405,6 +408,19 @@ impl Op {
             ask_cache(engine, stop, degraded, forget).await;
         }
     }
+}
+
+/// What a store answers to a change, if it is of what was changed.
+fn believed(
+    answer: ConnectionDescriptor,
+    tenant: &TenantId,
+    key: &Key,
+) -> Result<ConnectionDescriptor, Fault> {
+    if key.means(&answer, tenant) {
+        return Ok(answer);
+    }
+    let message = text::port_failure(Stage::Store);
+    Err(Fault::new(Category::Internal, Stage::Store, message))
 }
 
 /// A port's fault of this category, in the words of the gate that looks for the same thing.

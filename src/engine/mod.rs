@@ -80,10 +80,10 @@ impl Engine {
         let mut spanned = Spanned { span: contain(start).ok().flatten(), work };
         let Outcome { result, degraded } = (&mut spanned).await;
         for fault in &degraded {
-            spanned.tell(|span| span.degraded(&Failure::new(&fault.error, fault.cause.as_ref())));
+            spanned.tell(|span| span.degraded(&Failure::new(&fault.error, fault.cause.get())));
         }
         result.map_err(|fault| {
-            spanned.tell(|span| span.failed(&Failure::new(&fault.error, fault.cause.as_ref())));
+            spanned.tell(|span| span.failed(&Failure::new(&fault.error, fault.cause.get())));
             fault.error
         })
     }

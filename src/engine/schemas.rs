@@ -14,7 +14,7 @@ use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Want
 use crate::limits::Limits;
 use crate::ports::BoxFuture;
 use crate::rt::Stop;
-use crate::run::{Fault, call, contained, discover, factory, probe, together};
+use crate::run::{Fault, Outcome, call, contained, discover, factory, probe, together};
 use crate::schema::{Checked, SchemaSnapshot, TableSchema, check_table};
 use crate::tenant::{AsTenant, TenantId};
 
@@ -185,10 +185,10 @@ pub(super) async fn check(
         return Ok((ValidationReport::new(mistakes), Vec::new()));
     }
     let jobs = datasources.iter().map(|wanted| look_up(op, tenant, wanted.name)).collect();
-    let looked_up = together(jobs, limits.max_concurrency, &op.stop).await?;
+    let Outcome { result, degraded } = together(jobs, limits.max_concurrency, &op.stop).await;
+    op.degraded.extend(degraded);
     let mut steps = Vec::with_capacity(datasources.len());
-    for (wanted, (found, degraded)) in datasources.into_iter().zip(looked_up) {
-        op.degraded.extend(degraded);
+    for (wanted, found) in datasources.into_iter().zip(result?) {
         let Some(Found { connection, schema }) = found else {
             let mistake = Mistake::new(MistakeKind::DatasourceNotFound, text::DATASOURCE_UNKNOWN);
             mistakes.push(mistake.datasource(wanted.name));
@@ -248,36 +248,36 @@ fn plan_table(
     Some(PlannedTable { name, fields, filters })
 }
 
-type LookedUp = (Option<Found>, Vec<Fault>);
-
 /// The connection of this name and its schema; nothing if the tenant has no such connection.
 fn look_up(
     op: &Op,
     tenant: &TenantId,
     name: &Arc<str>,
-) -> BoxFuture<'static, Result<LookedUp, Fault>> {
-    let op = Op { engine: Arc::clone(&op.engine), stop: op.stop.clone(), degraded: Vec::new() };
+) -> BoxFuture<'static, Outcome<Option<Found>>> {
+    let mut op = Op { engine: Arc::clone(&op.engine), stop: op.stop.clone(), degraded: Vec::new() };
     let (tenant, name) = (tenant.clone(), Arc::clone(name));
     Box::pin(async move {
-        let Op { engine, stop, mut degraded } = op;
-        // A name that no connection can have is one that the tenant does not have.
-        let Ok(parsed) = ConnectionName::parse(&name) else {
-            return Ok((None, degraded));
-        };
-        let Some(store) = &engine.ports.connections else {
-            return Ok((None, degraded));
-        };
-        let find = || store.find(&tenant, &parsed);
-        let found = call(Some(&stop), Stage::Store, find).await?;
-        let is_meant = |c: &ConnectionDescriptor| c.tenant == tenant && c.name == parsed;
-        let Some(connection) = found.filter(is_meant) else {
-            return Ok((None, degraded));
-        };
-        let loaded = load(&engine, &stop, connection.clone(), &mut degraded).await;
-        let schema = loaded.map_err(|fault| match fault.error.stage() {
-            Stage::Run => fault,
-            _ => Fault { error: fault.error.at_datasource(&name), ..fault },
-        })?;
-        Ok((Some(Found { connection, schema }), degraded))
+        let result = find_with_schema(&mut op, &tenant, &name).await;
+        Outcome { result, degraded: op.degraded }
     })
+}
+
+async fn find_with_schema(
+    op: &mut Op,
+    tenant: &TenantId,
+    name: &Arc<str>,
+) -> Result<Option<Found>, Fault> {
+    let Op { engine, stop, degraded } = op;
+    // A name that no connection can have is one that the tenant does not have.
+    let Ok(parsed) = ConnectionName::parse(name) else { return Ok(None) };
+    let Some(store) = &engine.ports.connections else { return Ok(None) };
+    let found = call(Some(stop), Stage::Store, || store.find(tenant, &parsed)).await?;
+    let is_meant = |c: &ConnectionDescriptor| c.tenant == *tenant && c.name == parsed;
+    let Some(connection) = found.filter(is_meant) else { return Ok(None) };
+    let loaded = load(engine, stop, connection.clone(), degraded).await;
+    let schema = loaded.map_err(|fault| match fault.error.stage() {
+        Stage::Run => fault,
+        _ => Fault { error: fault.error.at_datasource(name), ..fault },
+    })?;
+    Ok(Some(Found { connection, schema }))
 }

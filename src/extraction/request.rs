@@ -1,7 +1,7 @@
 //! What a host asks for. Keeps true: a request is data; nothing in it is checked before an
 //! operation takes it, and then all of it at once.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -232,67 +232,69 @@ impl<'a> Wanted<'a> {
 
     /// Notes the counts that are over a limit.
     fn count(&mut self) {
-        let exceeds =
-            |count: usize, limit: u32| u64::try_from(count).is_ok_and(|n| n > limit.into());
         let limits = &self.limits;
         let mistakes = &mut self.mistakes;
         let kind = MistakeKind::LimitExceeded;
-        if exceeds(self.datasources.len(), limits.max_datasources) {
+        if exceeds(self.datasources.len(), limits.max_datasources.into()) {
             // One entry says it all; a million datasources make no million entries.
             mistakes.push(Mistake::new(kind, text::TOO_MANY_DATASOURCES));
             return;
         }
         for datasource in &self.datasources {
-            if exceeds(datasource.tables.len(), limits.max_tables_per_datasource) {
+            if exceeds(datasource.tables.len(), limits.max_tables_per_datasource.into()) {
                 let mistake = Mistake::new(kind, text::TOO_MANY_TABLES);
                 mistakes.push(mistake.datasource(datasource.name));
                 continue;
             }
             for table in &datasource.tables {
-                let counts = [
-                    (table.fields.len(), text::TOO_MANY_FIELDS),
-                    (table.filters.len(), text::TOO_MANY_FILTERS),
-                ];
-                for (_, detail) in
-                    counts.into_iter().filter(|(n, _)| exceeds(*n, limits.max_fields_per_table))
-                {
-                    let mistake = Mistake::new(kind, detail);
+                if exceeds(table.fields.len(), limits.max_fields_per_table.into()) {
+                    let mistake = Mistake::new(kind, text::TOO_MANY_FIELDS);
                     mistakes.push(mistake.datasource(datasource.name).table(table.name));
                 }
             }
         }
     }
 
-    /// Hands each filter to its table; notes those whose place is not requested.
+    /// Hands each filter to its table; notes those whose place is not requested, and too many.
     fn place_filters(&mut self, filters: &'a [(Arc<str>, Arc<str>, Filter)]) {
-        let mut seen = BTreeSet::new();
+        let mut places: BTreeMap<(&Arc<str>, &Arc<str>), Vec<&Filter>> = BTreeMap::new();
         for (datasource, table, filter) in filters {
-            let found = self
-                .datasources
-                .binary_search_by(|wanted| wanted.name.cmp(datasource))
-                .ok()
-                .and_then(|at| self.datasources.get_mut(at));
-            let detail = match found {
-                None => text::FILTER_DATASOURCE,
-                Some(wanted) => {
-                    match wanted.tables.binary_search_by(|wanted| wanted.name.cmp(table)) {
-                        Ok(at) => {
-                            if let Some(wanted) = wanted.tables.get_mut(at) {
-                                wanted.filters.push(filter);
-                            }
-                            continue;
-                        }
-                        Err(_) => text::FILTER_TABLE,
-                    }
-                }
-            };
-            if seen.insert((datasource, table, filter.field())) {
-                let mistake = Mistake::new(MistakeKind::InvalidFilter, detail);
-                let mistake = mistake.datasource(datasource).table(table);
-                self.mistakes.push(mistake.field(filter.shared_field()));
+            places.entry((datasource, table)).or_default().push(filter);
+        }
+        let limits = &self.limits;
+        let most = u64::from(limits.max_datasources) * u64::from(limits.max_tables_per_datasource);
+        let too_many = || Mistake::new(MistakeKind::LimitExceeded, text::TOO_MANY_FILTERS);
+        if exceeds(places.len(), most) {
+            return self.mistakes.push(too_many());
+        }
+        for ((datasource, table), filters) in places {
+            if exceeds(filters.len(), limits.max_fields_per_table.into()) {
+                self.mistakes.push(too_many().datasource(datasource).table(table));
+                continue;
+            }
+            let found = self.datasources.binary_search_by(|wanted| wanted.name.cmp(datasource));
+            let wanted = found.ok().and_then(|at| self.datasources.get_mut(at));
+            let tables = wanted.map(|wanted| &mut wanted.tables);
+            let detail =
+                if tables.is_some() { text::FILTER_TABLE } else { text::FILTER_DATASOURCE };
+            let table_wanted = tables.and_then(|tables| {
+                let at = tables.binary_search_by(|wanted| wanted.name.cmp(table)).ok()?;
+                tables.get_mut(at)
+            });
+            match table_wanted {
+                Some(wanted) => wanted.filters = filters,
+                None => self.mistakes.extend(filters.iter().map(|filter| {
+                    let mistake = Mistake::new(MistakeKind::InvalidFilter, detail);
+                    mistake.datasource(datasource).table(table).field(filter.shared_field())
+                })),
             }
         }
     }
+}
+
+/// Whether a count is over its limit.
+fn exceeds(count: usize, limit: u64) -> bool {
+    u64::try_from(count).is_ok_and(|count| count > limit)
 }
 
 impl TableRequest {

@@ -97,7 +97,7 @@ pub struct TableCount {
     pub table: Arc<str>,
     /// Rows read, which is rows encoded and rows written.
     pub rows: u64,
-    /// The bytes of these rows in the result.
+    /// The bytes of these rows in the result, in direct mode with the commas between them.
     pub bytes: u64,
 }
 

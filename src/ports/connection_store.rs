@@ -11,19 +11,23 @@ use crate::error::PortError;
 use crate::tenant::TenantId;
 
 /// Keeps the connections of tenants. Without it every operation except `limits()` fails.
+///
+/// # Cancel safety
+/// C1. Reading leaves nothing behind, dropped or not.
 pub trait ConnectionStore: Send + Sync + 'static {
     /// Stores a new connection and gives it an id.
     ///
     /// # Contract
-    /// C1. Atomic backstop of uniqueness: of two creates of one name for one tenant, one succeeds.
-    /// C2. Tenants do not see each other: the same name may exist once for each. C3. The credential
-    /// is stored beside the descriptor and never returned with it.
+    /// C2. Atomic backstop of uniqueness: of two creates of one name for one tenant, one succeeds,
+    /// and the other is a `conflict` that changes nothing. C3. Tenants do not see each other: the
+    /// same name may exist once for each. C4. The answer is the draft with an id of its own. C5.
+    /// The credential is stored beside the descriptor and never returned with it.
     ///
     /// # Errors
     /// `conflict` when the tenant has a connection of this name; `unavailable`.
     ///
     /// # Cancel safety
-    /// After a drop the connection exists with its credential, or does not exist.
+    /// C6. After a drop the connection exists with its credential, or does not exist.
     fn create<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -34,7 +38,8 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// The tenant's connection of this name.
     ///
     /// # Contract
-    /// C4. `None` for nobody's and for somebody else's, without a difference.
+    /// C7. `None` for nobody's and for somebody else's, without a difference. C8. Names are
+    /// compared by their bytes.
     ///
     /// # Errors
     /// `unavailable`.
@@ -50,7 +55,7 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// The tenant's connection with this id.
     ///
     /// # Contract
-    /// C5. As `find`.
+    /// C9. As `find`.
     ///
     /// # Errors
     /// `unavailable`.
@@ -66,14 +71,15 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// Applies a patch ([`ConnectionPatch::apply`]) and answers with what is stored then.
     ///
     /// # Contract
-    /// C6. Atomic: of two patches to different fields neither is lost. C7. `None` for a credential
-    /// keeps the stored one and its key version. C8. Id and name do not change.
+    /// C10. Atomic: of two patches to different fields neither is lost. C11. `None` for a
+    /// credential keeps the stored one and its key version; another replaces both. C12. What the
+    /// patch does not name does not change, id and name least of all.
     ///
     /// # Errors
-    /// `not_found` when there is no such connection (any more); `unavailable`.
+    /// C13. `not_found` when the tenant has no such connection (any more). `unavailable`.
     ///
     /// # Cancel safety
-    /// After a drop the patch was applied whole or not at all.
+    /// C14. After a drop the patch was applied whole, with its credential, or not at all.
     fn update<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -85,7 +91,7 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// As `update`, by id.
     ///
     /// # Contract
-    /// C9. As `update`.
+    /// C15. As `update`.
     ///
     /// # Errors
     /// As `update`.
@@ -103,13 +109,13 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// Removes the connection and its credential.
     ///
     /// # Contract
-    /// C10. Afterwards the name is free again.
+    /// C16. Afterwards both are gone and the name is free again; nothing else is touched.
     ///
     /// # Errors
-    /// `not_found` when there is no such connection (any more); `unavailable`.
+    /// C17. `not_found` when the tenant has no such connection (any more). `unavailable`.
     ///
     /// # Cancel safety
-    /// After a drop it was removed whole or not at all.
+    /// C18. After a drop it was removed whole, with its credential, or not at all.
     fn delete<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -119,7 +125,7 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// As `delete`, by id.
     ///
     /// # Contract
-    /// C11. As `delete`.
+    /// C19. As `delete`.
     ///
     /// # Errors
     /// As `delete`.
@@ -135,7 +141,7 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// All connections of the tenant.
     ///
     /// # Contract
-    /// C12. Sorted by name; none of another tenant's.
+    /// C20. Every one, sorted by name; none of another tenant's.
     ///
     /// # Errors
     /// `unavailable`.
@@ -150,10 +156,10 @@ pub trait ConnectionStore: Send + Sync + 'static {
     /// One page of the tenant's connections. The parameters are between host and store.
     ///
     /// # Contract
-    /// C13. Following `next` to its end visits every connection once, if none changes meanwhile.
+    /// C21. Following `next` to its end visits every connection once, if none changes meanwhile.
     ///
     /// # Errors
-    /// `validation` for parameters that the store does not know; `unavailable`.
+    /// C22. `validation` for parameters that the store does not know. `unavailable`.
     ///
     /// # Cancel safety
     /// Nothing is left behind.

@@ -30,7 +30,9 @@ pub trait ConnectorRegistry: Send + Sync + 'static {
     /// The factory for this connection type.
     ///
     /// # Contract
-    /// C1. No I/O. C2. The same type gives the same answer. C3. `None` for an unknown type.
+    /// C1. The same type gives the same answer. C2. `None` for an unknown type.
+    ///
+    /// It does no I/O.
     fn factory(&self, kind: &str) -> Option<Arc<dyn ConnectorFactory>>;
 }
 
@@ -39,19 +41,21 @@ pub trait ConnectorFactory: Send + Sync + 'static {
     /// Makes a connector that is not connected yet.
     ///
     /// # Contract
-    /// C1. No I/O, no credential: both belong to [`Connector::connect`]. C2. Each call gives a new
-    /// connector that shares no state with others. C3. The descriptor carries no secret; a factory
-    /// that needs one holds a [`CredentialResolver`](super::CredentialResolver).
+    /// C3. No I/O, no credential: both belong to [`Connector::connect`]. C4. Each call gives a new
+    /// connector that shares no state with others.
+    ///
+    /// A descriptor has no place for a secret; a factory that needs one holds a
+    /// [`CredentialResolver`](super::CredentialResolver).
     ///
     /// # Errors
-    /// `validation` when the descriptor cannot be meant for this type.
+    /// C5. `validation` when the descriptor cannot be meant for this type.
     fn build(&self, context: ConnectorContext) -> Result<Box<dyn Connector>, PortError>;
 
     /// The canonical form of a table name (PostgreSQL: `users` for `public.users`); `None` when
     /// the name is canonical already. Applied to requested and to discovered names.
     ///
     /// # Contract
-    /// C4. Pure and idempotent: the canonical form of a canonical name is itself.
+    /// C6. Pure and idempotent: the canonical form of a canonical name is itself.
     fn canonical_table(&self, name: &str) -> Option<Arc<str>> {
         let _ = name;
         None
@@ -124,74 +128,87 @@ pub enum Fetched {
 ///
 /// The engine closes every connector that it built, exactly once, on every path that it still
 /// runs. When the host drops the engine's future, connectors are dropped: release synchronously.
+///
+/// Closing twice, or calling anything after `close`, is unrepresentable: `close` takes the
+/// connector.
 pub trait Connector: Send + 'static {
     /// Connects. The one explicit step that does: nothing before it touches the network.
     ///
     /// # Contract
-    /// C1. Called once, first. C2. Resolves the credential itself. C3. Never a weaker transport
-    /// than the connection asks for.
+    /// C7. Connects, or is an error: there is no connection that shows later that it is none. C8.
+    /// Resolves the credential itself. C9. Never a weaker transport than the connection asks for.
+    ///
+    /// The engine calls it once, first.
     ///
     /// # Errors
     /// Any category; the caller of the engine always sees `connect`.
     ///
     /// # Cancel safety
-    /// After a drop only `close` or drop follow.
+    /// C10. After a drop only `close` or drop follow, and either releases everything.
     fn connect(&mut self) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// Reads the catalogue: every table that may be read, with its fields in order.
     ///
     /// # Contract
-    /// C4. Called after `connect`. C5. Only what this connection's user may read, no system tables.
+    /// C11. Every name exactly as it is there, the fields in the source's order. C12. Only what
+    /// this connection's user may read, no system tables.
+    ///
+    /// The engine calls it after `connect`.
     ///
     /// # Errors
     /// `unavailable` when the connection breaks, `forbidden` when the catalogue may not be read.
     ///
     /// # Cancel safety
-    /// After a drop only `close` or drop follow; the server is told to stop.
+    /// C13. After a drop only `close` or drop follow; the server is told to stop.
     fn discover_schema(&mut self) -> BoxFuture<'_, Result<Vec<TableSchema>, PortError>>;
 
     /// Opens the cursor over all tables of the query.
     ///
     /// # Contract
-    /// C6. Called once, after `connect`. C7. All tables are read in one read-only snapshot. C8. A
-    /// filter that cannot be applied with exactly the meaning of
-    /// [`Filter::matches`](crate::Filter::matches), or whose value does not convert to the column's
-    /// type, is refused here, before the first row; none is ever dropped. C9. Identifiers are
-    /// quoted, values bound.
+    /// C14. All tables are read in one read-only snapshot. C15. Rows are kept exactly as
+    /// [`Filter::matches`](crate::Filter::matches) has it, by all filters of their table. C16. A
+    /// filter that cannot be applied with exactly that meaning, or whose value does not convert to
+    /// the column's type, is refused here with `validation`, before the first row; none is ever
+    /// dropped. C17. Identifiers are quoted, values bound.
+    ///
+    /// The engine calls it once, after `connect`.
     ///
     /// # Errors
     /// `validation` for such a filter; `unavailable` when the connection breaks.
     ///
     /// # Cancel safety
-    /// After a drop only `close` or drop follow; the server is told to stop.
+    /// C18. After a drop only `close` or drop follow; the server is told to stop.
     fn open(&mut self, query: Query) -> BoxFuture<'_, Result<(), PortError>>;
 
     /// Fills the batch with rows until [`RowBatch::is_full`] or nothing more is at hand, and gives
     /// it back.
     ///
     /// # Contract
-    /// C10. Called after `open`, until the first [`Fetched::End`] or error. C11. The batch that
-    /// comes back is the one that was given. C12. At least one row, or an end, unless none is at
-    /// hand yet. C13. `End` exactly once, and only when every row was given. C14. Every value
-    /// exact: no rounding, no changed type, nothing dropped.
+    /// C19. The batch that comes back is the one that was given. C20. At least one row, or an end,
+    /// unless none is at hand yet. C21. A full batch goes back at once. C22. `End` only when every
+    /// table was declared and every row given, those of several tables too. C23. Every value
+    /// exact: no rounding, no changed type, nothing dropped. C24. However large it is.
+    ///
+    /// The engine calls it after `open`, until the first [`Fetched::End`] or error.
     ///
     /// # Errors
-    /// `unavailable` when the connection breaks, however many rows were read.
+    /// C25. `unavailable` when the connection breaks, however many rows were read; never an end.
     ///
     /// # Cancel safety
-    /// After a drop only `close` or drop follow; the batch is lost, the server is told to stop.
+    /// C26. After a drop only `close` or drop follow; the batch is lost, the server is told to
+    /// stop.
     fn fetch(&mut self, batch: RowBatch) -> BoxFuture<'_, Result<(RowBatch, Fetched), PortError>>;
 
     /// Gives everything back.
     ///
     /// # Contract
-    /// C15. Legal in every state, also after an error or a dropped call, and whether or not
-    /// `connect` was called. C16. Nothing is held once it has answered, whatever the answer.
+    /// C27. Legal in every state, also after an error or a dropped call, and whether or not
+    /// `connect` was called. C28. Nothing is held once it has answered, whatever the answer.
     ///
     /// # Errors
     /// Told to the host's observability; they never change a result.
     ///
     /// # Cancel safety
-    /// A drop releases everything too, as far as it can be done without waiting.
+    /// C29. A drop, of the connector or of this call, releases everything too.
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), PortError>>;
 }

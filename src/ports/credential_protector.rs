@@ -36,13 +36,14 @@ pub trait CredentialProtector: Send + Sync + 'static {
     ///
     /// # Contract
     /// C1. What `protect` gave, `reveal` turns back into the same bytes for the same tenant. C2.
-    /// The ciphertext is bound to the tenant: revealed for another, it is an error.
+    /// The ciphertext is bound to the tenant: revealed for another, it is an error. C3. The
+    /// plaintext is neither in the ciphertext nor in the key version.
     ///
     /// # Errors
     /// `unavailable` when the key cannot be had. The store stays untouched.
     ///
     /// # Cancel safety
-    /// Nothing is left behind.
+    /// C4. Nothing is left behind.
     fn protect<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -52,13 +53,13 @@ pub trait CredentialProtector: Send + Sync + 'static {
     /// Decrypts what `protect` made, under the key version that it told.
     ///
     /// # Contract
-    /// C3. Old key versions stay readable for as long as the host keeps their keys.
+    /// C5. Old key versions stay readable for as long as the host keeps their keys.
     ///
     /// # Errors
-    /// `unavailable` when the key cannot be had, `internal` when the ciphertext is not genuine.
+    /// `unavailable` when the key cannot be had. C6. `internal` when the ciphertext is not genuine.
     ///
     /// # Cancel safety
-    /// Nothing is left behind.
+    /// C7. Nothing is left behind.
     fn reveal<'a>(
         &'a self,
         tenant: &'a TenantId,

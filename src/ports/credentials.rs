@@ -16,13 +16,15 @@ pub trait CredentialResolver: Send + Sync + 'static {
     /// The password, or `None` where the connection has none.
     ///
     /// # Contract
-    /// C1. Scoped by tenant. C2. Called by connectors while they connect, never by the engine.
+    /// C1. Scoped by tenant. C2. The password as it was given last, byte for byte.
+    ///
+    /// Connectors call it while they connect, the engine never does.
     ///
     /// # Errors
-    /// Whatever keeps it from being had; the connector passes it on.
+    /// C3. Whatever keeps it from being had, which is never `None`; the connector passes it on.
     ///
     /// # Cancel safety
-    /// Nothing is left behind.
+    /// C4. Nothing is left behind.
     fn resolve<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -36,13 +38,13 @@ pub trait CredentialVault: Send + Sync + 'static {
     /// The credential as it is stored.
     ///
     /// # Contract
-    /// C1. Scoped by tenant.
+    /// C5. Scoped by tenant. C6. The bytes and the key version that were stored last, or `None`.
     ///
     /// # Errors
     /// `unavailable` when the store does not answer.
     ///
     /// # Cancel safety
-    /// Nothing is left behind.
+    /// C7. Nothing is left behind.
     fn stored_credential<'a>(
         &'a self,
         tenant: &'a TenantId,

@@ -87,14 +87,15 @@ pub trait ExecutionStore: Send + Sync + 'static {
     /// Stores the state, over any earlier one of the same request.
     ///
     /// # Contract
-    /// C1. Scoped by tenant: two tenants may use the same request id. C2. The last save wins.
+    /// C1. Scoped by tenant: two tenants may use the same request id. C2. The last save wins. C3.
+    /// All of the record is kept.
     ///
     /// # Errors
     /// Told to the host's observability; they never change a result.
     ///
     /// # Cancel safety
-    /// After a drop the record was stored whole or not at all. The final state has a time budget
-    /// of its own ([`Limits::teardown`](crate::Limits::teardown)).
+    /// C4. After a drop the record was stored whole or not at all. The final state has a time
+    /// budget of its own ([`Limits::teardown`](crate::Limits::teardown)).
     fn save<'a>(
         &'a self,
         tenant: &'a TenantId,

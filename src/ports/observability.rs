@@ -11,29 +11,36 @@ pub trait Observability: Send + Sync + 'static {
     /// Starts the span of an operation. The name is fixed text, such as `fetcher.plan_extraction`.
     ///
     /// # Contract
-    /// C1. Does not block. C2. A panic in here or in the span changes no result.
+    /// C1. Any number of spans at the same time, also of one operation.
+    ///
+    /// It does not block. The engine contains a panic in here or in the span: neither changes a
+    /// result.
     fn start_span(&self, operation: &'static str) -> Box<dyn Span>;
 }
 
-/// One span. Dropping it ends it.
+/// One span. C2. Dropping it ends it, in every state that it is not entered in.
 pub trait Span: Send + 'static {
     /// Work on the operation begins or goes on: called before every poll of its future, so that
     /// spans which drivers open during it are nested in this one.
     ///
     /// # Contract
-    /// C3. `enter` and `exit` alternate, on one thread for each pair.
+    /// C3. Each pair of `enter` and `exit` may be on another thread.
+    ///
+    /// The engine calls the two in turn, a pair on one thread.
     fn enter(&mut self) {}
 
     /// Work pauses or is over: called after every poll.
     ///
     /// # Contract
-    /// C4. As `enter`.
+    /// C4. Other spans may be entered and ended between an `exit` and the next `enter`.
     fn exit(&mut self) {}
 
     /// The operation fails, with this cause. For the host's private logs.
     ///
     /// # Contract
-    /// C5. At most once, before the span ends.
+    /// C5. With and without a cause, and also of a span that was never entered.
+    ///
+    /// The engine calls it at most once, before the span ends.
     fn failed(&mut self, failure: &Failure<'_>) {
         let _ = failure;
     }
@@ -42,7 +49,7 @@ pub trait Span: Send + 'static {
     /// execution store, a connector that could not be closed.
     ///
     /// # Contract
-    /// C6. Any number of times, before the span ends.
+    /// C6. Any number of times, before the span ends, and before or after `failed`.
     fn degraded(&mut self, failure: &Failure<'_>) {
         let _ = failure;
     }

@@ -56,7 +56,7 @@ pub trait ResultSink: Send + Sync + 'static {
     /// `unavailable`, `forbidden`, `limit_exceeded` (a quota).
     ///
     /// # Cancel safety
-    /// After a drop nothing is visible.
+    /// C4. After a drop nothing is visible.
     fn open_stream<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -67,7 +67,7 @@ pub trait ResultSink: Send + Sync + 'static {
     /// does not call it.
     ///
     /// # Contract
-    /// C4. All of it is stored, or nothing is.
+    /// C5. All of it is stored, or nothing is, also after a drop.
     ///
     /// # Errors
     /// As the stream's.
@@ -99,8 +99,9 @@ pub trait ResultWriter: Send + 'static {
     /// Takes the next bytes.
     ///
     /// # Contract
-    /// C5. `Ok` means that all of them were taken, in the order of the calls. C6. It does not
-    /// answer before it can take more: that is the back-pressure.
+    /// C6. `Ok` means that all of them were taken, in the order of the calls, however many or few.
+    ///
+    /// It does not answer before it can take more: that is the back-pressure.
     ///
     /// # Errors
     /// `unavailable`, `limit_exceeded`. After an error only `abort` or drop follow.
@@ -112,14 +113,17 @@ pub trait ResultWriter: Send + 'static {
     /// Completes the result: from the answer on, readers see all of it.
     ///
     /// # Contract
-    /// C7. Durable and whole, or an error and nothing. C8. Called at most once, and only for a
-    /// complete result.
+    /// C7. Durable and whole under the receipt's reference, an empty one too; or an error and
+    /// nothing.
+    ///
+    /// The engine calls it for a complete result only. Twice is unrepresentable: it takes the
+    /// writer.
     ///
     /// # Errors
     /// `unavailable`. Nothing is visible then.
     ///
     /// # Cancel safety
-    /// After a drop the result is whole or not there. The caller of the engine was told that it
+    /// C8. After a drop the result is whole or not there. The caller of the engine was told that it
     /// failed, so a sink that can should discard it.
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<Receipt, PortError>>;
 
@@ -133,6 +137,7 @@ pub trait ResultWriter: Send + 'static {
     /// Told to the host's observability; they never change a result.
     ///
     /// # Cancel safety
-    /// A drop discards too, as far as it can be done without waiting.
+    /// C11. A drop, of the writer or of this call, discards too, as far as that can be done without
+    /// waiting: readers see nothing of it.
     fn abort(self: Box<Self>) -> BoxFuture<'static, Result<(), PortError>>;
 }

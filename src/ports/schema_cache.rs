@@ -17,13 +17,14 @@ pub trait SchemaCache: Send + Sync + 'static {
     /// The snapshot of this connection, if there is one.
     ///
     /// # Contract
-    /// C1. Scoped by tenant and name. C2. What was put comes back equal, or not at all.
+    /// C1. Scoped by tenant and name. C2. What was put comes back equal, or not at all: it may be
+    /// forgotten at any time.
     ///
     /// # Errors
     /// Told to the host's observability; the schema is then discovered live.
     ///
     /// # Cancel safety
-    /// Nothing is left behind.
+    /// C3. Nothing is left behind.
     fn get<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -33,13 +34,13 @@ pub trait SchemaCache: Send + Sync + 'static {
     /// Remembers a snapshot, over any earlier one.
     ///
     /// # Contract
-    /// C3. May forget at any time.
+    /// C4. Afterwards `get` gives this one or nothing, never an earlier one.
     ///
     /// # Errors
     /// Told to the host's observability; the schema is returned all the same.
     ///
     /// # Cancel safety
-    /// After a drop the snapshot is there whole or not at all.
+    /// C5. After a drop the snapshot is there whole or not at all.
     fn put<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -50,13 +51,13 @@ pub trait SchemaCache: Send + Sync + 'static {
     /// Forgets the snapshot of this connection: it was created, changed or deleted.
     ///
     /// # Contract
-    /// C4. Afterwards `get` gives nothing until the next `put`.
+    /// C6. Afterwards `get` gives nothing until the next `put`.
     ///
     /// # Errors
     /// Told to the host's observability; the change stands all the same.
     ///
     /// # Cancel safety
-    /// After a drop it is forgotten or not.
+    /// C7. After a drop it is forgotten or not.
     fn invalidate<'a>(
         &'a self,
         tenant: &'a TenantId,

@@ -98,8 +98,10 @@ pub(crate) fn contain<T>(code: impl FnOnce() -> T) -> Result<T, Broken> {
     std::panic::catch_unwind(core::panic::AssertUnwindSafe(code)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| String::from(*text));
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        // A payload whose own drop panics must not escape either.
-        let _ = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| drop(payload)));
+        // A payload whose own drop panics must not escape either; what that panic carries is left
+        // alone, for it may do the same.
+        let dropped = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| drop(payload)));
+        dropped.unwrap_or_else(core::mem::forget);
         Broken::Panicked(text.unwrap_or_else(|| String::from("a panic without text")))
     })
 }

@@ -63,7 +63,8 @@ impl Budget {
             Ok(Poll::Pending) => false,
             Ok(Poll::Ready(())) | Err(_) => {
                 // It may not be polled again, so the answer is kept.
-                self.0 = Some(Box::pin(core::future::ready(())));
+                let spent = self.0.replace(Box::pin(core::future::ready(())));
+                let _ = contain(|| drop(spent));
                 true
             }
         }
@@ -72,6 +73,14 @@ impl Budget {
     /// Runs a call within this budget; nothing if it takes longer, and then it is dropped.
     pub(crate) fn hold<F: Future + Unpin>(self, call: F) -> Held<F> {
         Held { budget: self, call }
+    }
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        // A timer is the host's, and its drop may do anything.
+        let sleep = self.0.take();
+        let _ = contain(|| drop(sleep));
     }
 }
 

@@ -14,9 +14,32 @@ use crate::rt::{Broken, Stop, StopReason, contain, guard};
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) error: EngineError,
-    pub(crate) cause: Option<BoxError>,
+    pub(crate) cause: Cause,
     /// The table that a port named; believed only once it is found in the plan.
     pub(crate) table: Option<Box<str>>,
+}
+
+/// A private cause. It is somebody else's, so that even its drop is contained.
+#[derive(Debug, Default)]
+pub(crate) struct Cause(Option<BoxError>);
+
+impl Cause {
+    pub(crate) fn get(&self) -> Option<&BoxError> {
+        self.0.as_ref()
+    }
+}
+
+impl From<Option<BoxError>> for Cause {
+    fn from(cause: Option<BoxError>) -> Self {
+        Self(cause)
+    }
+}
+
+impl Drop for Cause {
+    fn drop(&mut self) {
+        let cause = self.0.take();
+        let _ = contain(|| drop(cause));
+    }
 }
 
 /// What an operation comes to, and what failed beside it without changing that.
@@ -33,7 +56,7 @@ impl<T> From<Result<T, Fault>> for Outcome<T> {
 
 impl From<EngineError> for Fault {
     fn from(error: EngineError) -> Self {
-        Self { error, cause: None, table: None }
+        Self { error, cause: Cause::default(), table: None }
     }
 }
 
@@ -55,7 +78,7 @@ impl Fault {
         };
         let table = error.table().map(Box::from);
         let error_out = EngineError::new(category, stage, text::port_failure(stage));
-        Self { error: error_out, cause: error.into_cause(), table }
+        Self { error: error_out, cause: error.into_cause().into(), table }
     }
 
     /// A row batch that was misused, or that is over a limit.
@@ -65,16 +88,19 @@ impl Fault {
             RowFault::TooManyRows => (Category::LimitExceeded, text::TOO_MANY_ROWS),
             _ => (Category::Internal, text::BATCH_BROKEN),
         };
-        Self { cause: Some(Box::new(fault)), ..Self::new(category, Stage::Encode, message) }
+        Self {
+            cause: Some(BoxError::from(fault)).into(),
+            ..Self::new(category, Stage::Encode, message)
+        }
     }
 
     pub(crate) fn broken(stage: Stage, broken: Broken, stop: Option<&Stop>) -> Self {
         match broken {
             Broken::Stopped => Self::stopped(stop.and_then(Stop::reason)),
             Broken::Panicked(said) => {
-                let cause: BoxError = Box::new(PortPanic(said));
+                let cause = Some(BoxError::from(PortPanic(said))).into();
                 let error = EngineError::new(Category::Internal, stage, text::PANIC);
-                Self { error, cause: Some(cause), table: None }
+                Self { error, cause, table: None }
             }
         }
     }

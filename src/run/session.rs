@@ -3,6 +3,7 @@
 //! Keeps true: a connector that was built is closed, also when the look failed or was stopped.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::Future;
@@ -131,19 +132,20 @@ impl<T> Future for Bounded<'_, T> {
 /// Several jobs at a time, at most `most`; the answers in the order of the jobs.
 ///
 /// When one fails the others are told to stop and waited for. The first failure is reported, in the
-/// order of the jobs where several fail in one round.
+/// order of the jobs where several fail in one round; the others are told to the host all the same.
 pub(crate) struct Together<T> {
-    waiting: alloc::collections::VecDeque<(usize, Job<T>)>,
-    group: Group<(usize, Result<T, Fault>)>,
-    answers: Vec<(usize, Result<T, Fault>)>,
+    waiting: VecDeque<(usize, Job<T>)>,
+    group: Group<(usize, Outcome<T>)>,
+    answers: Vec<(usize, Outcome<T>)>,
     done: Vec<Option<T>>,
     failure: Option<Fault>,
+    degraded: Vec<Fault>,
     most: usize,
     stop: Stop,
     stopped: bool,
 }
 
-type Job<T> = BoxFuture<'static, Result<T, Fault>>;
+type Job<T> = BoxFuture<'static, Outcome<T>>;
 
 pub(crate) fn together<T>(jobs: Vec<Job<T>>, most: u32, stop: &Stop) -> Together<T> {
     Together {
@@ -152,6 +154,7 @@ pub(crate) fn together<T>(jobs: Vec<Job<T>>, most: u32, stop: &Stop) -> Together
         group: Group::new(),
         answers: Vec::new(),
         failure: None,
+        degraded: Vec::new(),
         most: usize::try_from(most).unwrap_or(usize::MAX),
         stop: stop.clone(),
         stopped: false,
@@ -161,8 +164,28 @@ pub(crate) fn together<T>(jobs: Vec<Job<T>>, most: u32, stop: &Stop) -> Together
 // The jobs lie in boxes of their own.
 impl<T> Unpin for Together<T> {}
 
+impl<T> Together<T> {
+    fn take(&mut self, at: usize, Outcome { result, degraded }: Outcome<T>) {
+        self.degraded.extend(degraded);
+        match result {
+            Ok(answer) => {
+                if let Some(done) = self.done.get_mut(at) {
+                    *done = Some(answer);
+                }
+            }
+            Err(fault) if self.failure.is_none() => {
+                self.stop.set(StopReason::Failure);
+                self.failure = Some(fault);
+            }
+            // That the others stop is no news.
+            Err(fault) if fault.error.stage() == Stage::Run => {}
+            Err(fault) => self.degraded.push(fault),
+        }
+    }
+}
+
 impl<T: Send + 'static> Future for Together<T> {
-    type Output = Result<Vec<T>, Fault>;
+    type Output = Outcome<Vec<T>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
@@ -176,24 +199,19 @@ impl<T: Send + 'static> Future for Together<T> {
         {
             this.group.add(Box::pin(async move { (at, job.await) }));
         }
-        this.group.poll_round(cx, &mut InOrder, &mut this.answers);
-        this.answers.sort_by_key(|(at, _)| *at);
-        for (at, answer) in this.answers.drain(..) {
-            match (answer, this.done.get_mut(at)) {
-                (Ok(answer), Some(done)) => *done = Some(answer),
-                (Err(fault), _) => {
-                    this.stop.set(StopReason::Failure);
-                    this.failure.get_or_insert(fault);
-                }
-                (Ok(_), None) => {}
-            }
-        }
+        let mut answers = core::mem::take(&mut this.answers);
+        this.group.poll_round(cx, &mut InOrder, &mut answers);
+        answers.sort_by_key(|(at, _)| *at);
+        answers.drain(..).for_each(|(at, outcome)| this.take(at, outcome));
+        this.answers = answers;
         if this.group.running() == 0 && (this.waiting.is_empty() || this.failure.is_some()) {
             let stopped = || Fault::stopped(this.stop.reason());
-            return Poll::Ready(match this.failure.take() {
+            let result = match this.failure.take() {
                 Some(fault) => Err(fault),
                 None => this.done.drain(..).collect::<Option<_>>().ok_or_else(stopped),
-            });
+            };
+            let degraded = core::mem::take(&mut this.degraded);
+            return Poll::Ready(Outcome { result, degraded });
         }
         let may_add = this.group.running() < this.most && !this.waiting.is_empty();
         let told_to_stop = !this.stopped && this.stop.reason().is_some();

@@ -43,6 +43,7 @@ pub(super) struct Step {
     pub(super) ended: bool,
     /// Rows that wait to be written, in order.
     pub(super) queue: VecDeque<Chunk>,
+    /// Bytes that wait or are being written.
     pub(super) queued_bytes: u64,
     spare: Vec<Vec<u8>>,
     pub(super) rows: u64,
@@ -141,30 +142,47 @@ impl Step {
     /// Queues rows for the writer.
     pub(super) fn enqueue(&mut self, chunk: Chunk) {
         self.queued_bytes += chunk.len as u64;
-        self.queue.push_back(chunk);
+        let rest = match self.queue.back_mut() {
+            Some(last) => last.append(chunk),
+            None => Err(chunk),
+        };
+        match rest {
+            Ok(spare) => self.keep(spare),
+            Err(chunk) => {
+                let (chunk, spare) = chunk.fitted();
+                self.queue.push_back(chunk);
+                spare.into_iter().for_each(|spare| self.keep(spare));
+            }
+        }
+    }
+
+    /// Keeps a buffer for the next batches.
+    fn keep(&mut self, spare: Vec<u8>) {
+        let usual = spare.len() <= SPARE_BYTES_MAX;
+        if self.spare.len() < SPARE_MAX && usual && !self.ended {
+            self.spare.push(spare);
+        }
     }
 
     /// The next rows to write.
     pub(super) fn dequeue(&mut self) -> Option<Chunk> {
-        let chunk = self.queue.pop_front()?;
-        self.queued_bytes -= chunk.len as u64;
-        Some(chunk)
+        self.queue.pop_front()
     }
 
     /// Counts rows as part of the result, and keeps their memory.
     pub(super) fn delivered(&mut self, chunk: Chunk) {
+        self.queued_bytes = self.queued_bytes.saturating_sub(chunk.len as u64);
         self.count(&chunk);
-        let usual = chunk.bytes.len() <= SPARE_BYTES_MAX;
-        if self.spare.len() < SPARE_MAX && usual && !self.ended {
-            self.spare.push(chunk.bytes);
-        }
+        self.keep(chunk.bytes);
     }
 
     pub(super) fn count(&mut self, chunk: &Chunk) {
+        // The first row of a table loses the comma that rows of a document come with.
+        let comma = u64::from(self.parts.is_some());
         for run in &chunk.runs {
             if let Some(count) = self.tables.get_mut(run.table as usize) {
+                count.bytes += run.bytes as u64 - if count.rows == 0 { comma } else { 0 };
                 count.rows += run.rows;
-                count.bytes += run.bytes as u64;
             }
         }
     }

@@ -2,4 +2,5 @@
 //!
 //! Behind the feature `testkit`; std only, no dependency. Nothing here is meant for production.
 
+pub mod conformance;
 pub mod sim;

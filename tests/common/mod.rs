@@ -11,6 +11,7 @@ mod operation;
 mod ports;
 mod probe;
 mod protector;
+mod quiet;
 mod rogue;
 
 pub(crate) use clock::{Clock, Task};
@@ -18,6 +19,7 @@ pub(crate) use connector::WatchedRegistry;
 pub(crate) use host::{Host, document, large, orders, people, ready, stored, tenant};
 pub(crate) use notary::Notary;
 pub(crate) use operation::{Call, Operation, brief};
-pub(crate) use probe::{Act, Probe};
+pub(crate) use probe::{Act, NoText, Payload, Probe, When};
 pub(crate) use protector::ToyProtector;
+pub(crate) use quiet::{PLANTED, quiet};
 pub(crate) use rogue::Rogue;

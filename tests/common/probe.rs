@@ -29,6 +29,32 @@ pub(crate) enum Act {
     FailLater(Duration, Category),
     /// It works, and then fails with this category: the change was made and the answer lost.
     LoseAnswer(Category),
+    /// It fails with this category, and says this as the private cause and as the table's name.
+    Leak(Category, &'static str),
+    /// It works, and then fails as `Leak` does.
+    LeakLater(Category, &'static str),
+    /// It panics with such a payload: before it gives a future, or when it is polled.
+    Blow(Payload, When, &'static str),
+}
+
+/// What a panic carries.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Payload {
+    Str,
+    String,
+    /// Something that is no text.
+    Other,
+}
+
+/// The payload that is no text.
+#[derive(Debug)]
+pub(crate) struct NoText(pub(crate) &'static str);
+
+/// When a call panics.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum When {
+    AtOnce,
+    Polled,
 }
 
 /// Notes every call as a line such as `store.find acme sales`. Clones share log and script.
@@ -42,6 +68,10 @@ pub(crate) struct Probe {
 struct Shared {
     log: Vec<String>,
     rules: Vec<Rule>,
+    /// Where in the log the calls are, without what was only noted.
+    entered: Vec<usize>,
+    /// Calls that misbehave, by their places among all calls.
+    chosen: Vec<(usize, Act)>,
 }
 
 struct Rule {
@@ -66,6 +96,17 @@ impl Probe {
     /// The so-manieth of these calls misbehaves, counted from 1 and from now.
     pub(crate) fn on_nth(&self, calls: &str, nth: usize, act: Act) {
         self.rule(calls, Some(nth), act);
+    }
+
+    /// The so-manieth of all calls misbehaves, counted from 0 and from the last `clear`.
+    pub(crate) fn on_call(&self, at: usize, act: Act) {
+        self.shared.lock().unwrap().chosen.push((at, act));
+    }
+
+    /// All calls, lookups and spans among them: what `on_call` counts.
+    pub(crate) fn entered(&self) -> Vec<String> {
+        let shared = self.shared.lock().unwrap();
+        shared.entered.iter().map(|&at| shared.log[at].clone()).collect()
     }
 
     fn rule(&self, calls: &str, nth: Option<usize>, act: Act) {
@@ -112,8 +153,10 @@ impl Probe {
         make: impl FnOnce() -> BoxFuture<'a, Result<T, PortError>> + Send + 'a,
     ) -> BoxFuture<'a, Result<T, PortError>> {
         let act = self.enter(line);
-        if let Some(Act::PanicAtOnce(text)) = act {
-            panic!("{text}");
+        match act {
+            Some(Act::PanicAtOnce(text)) => panic!("{text}"),
+            Some(Act::Blow(payload, When::AtOnce, text)) => payload.blow(text),
+            _ => {}
         }
         let clock = self.clock.clone();
         Box::pin(async move {
@@ -127,6 +170,10 @@ impl Probe {
                 Some(Act::LoseAnswer(category)) => {
                     make().await?;
                     return Err(PortError::new(category));
+                }
+                Some(Act::LeakLater(category, text)) => {
+                    make().await?;
+                    return Err(leak(category, text));
                 }
                 Some(act) => act.obey()?,
                 None => {}
@@ -158,8 +205,26 @@ impl Probe {
                 due = Some(rule.act);
             }
         }
+        let (call, place) = (shared.entered.len(), shared.log.len());
+        let chosen = shared.chosen.iter().find(|(at, _)| *at == call);
+        due = chosen.map(|(_, act)| *act).or(due);
+        shared.entered.push(place);
         shared.log.push(line);
         due
+    }
+}
+
+fn leak(category: Category, text: &'static str) -> PortError {
+    PortError::new(category).caused_by(text).at_table(text)
+}
+
+impl Payload {
+    fn blow(self, text: &'static str) -> ! {
+        match self {
+            Self::Str => std::panic::panic_any(text),
+            Self::String => std::panic::panic_any(text.to_owned()),
+            Self::Other => std::panic::panic_any(NoText(text)),
+        }
     }
 }
 
@@ -172,8 +237,10 @@ impl Act {
         match self {
             Self::Fail(category) | Self::FailLater(_, category) => Err(PortError::new(category)),
             Self::Cause(category, cause) => Err(PortError::new(category).caused_by(cause)),
+            Self::Leak(category, text) => Err(leak(category, text)),
             Self::Panic(text) | Self::PanicAtOnce(text) => panic!("{text}"),
-            Self::Hang | Self::Wait(_) | Self::LoseAnswer(_) => Ok(()),
+            Self::Blow(payload, _, text) => payload.blow(text),
+            Self::Hang | Self::Wait(_) | Self::LoseAnswer(_) | Self::LeakLater(..) => Ok(()),
         }
     }
 }

@@ -222,7 +222,7 @@ impl Check<'_> {
         }
     }
 
-    /// A step holds at most its read-ahead, one batch that came and one that is being written.
+    /// A step holds at most its read-ahead and the batch that overran it.
     fn check_buffers(&self) {
         if !self.world.scenario.store {
             return;
@@ -245,7 +245,7 @@ impl Check<'_> {
                 let taken = written.saturating_sub(before).min(*size);
                 before += size;
                 let made = produced.get(format!("d{at}").as_str()).copied().unwrap_or(0);
-                let bound = self.world.scenario.read_ahead + 2 * largest;
+                let bound = self.world.scenario.read_ahead + largest;
                 if made.saturating_sub(taken) > bound {
                     return self.violate("a step holds more than its bound");
                 }
@@ -336,7 +336,8 @@ impl Check<'_> {
         for (poll, order, rank, event) in by_place {
             let place = (poll, order, rank);
             match (&event.site, &event.kind) {
-                (Site::Close | Site::Abort | Site::Save | Site::Cache | Site::Discover, _) => {}
+                (Site::Close | Site::Abort | Site::Save | Site::Observe, _) => {}
+                (Site::Cache | Site::Discover, _) => {}
                 (Site::Fetch, EventKind::Done { rows: more, bytes: size, .. }) => {
                     *rows.entry(&event.subject).or_insert(0) += more;
                     *bytes.entry(&event.subject).or_insert(0) += size;

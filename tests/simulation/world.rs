@@ -10,9 +10,11 @@ use fetcher_engine::memory::{
     MemoryConnectionStore, MemoryConnectorRegistry, MemoryDatasource, MemoryExecutionStore,
     MemoryResultSink, MemorySchemaCache, Table,
 };
+use fetcher_engine::ports::{Observability, Span};
 use fetcher_engine::testkit::sim::{
     Choices, Drive, Ended, EventKind, Faults, RootWakers, Seeded, Sim, SimCache,
-    SimConnectionStore, SimExecutionStore, SimRegistry, SimRuntime, SimSink, Site, drive,
+    SimConnectionStore, SimExecutionStore, SimObservability, SimRegistry, SimRuntime, SimSink,
+    Site, drive,
 };
 use fetcher_engine::value::ValueKind;
 use fetcher_engine::{
@@ -72,6 +74,7 @@ impl Scenario {
         if !save_faults {
             let all = [Site::Build, Site::Connect, Site::Discover, Site::Open, Site::Fetch];
             let rest = [Site::Close, Site::Store, Site::Cache, Site::SinkOpen, Site::Write];
+            let rest = [&rest[..], &[Site::Observe][..]].concat();
             faults.sites = [&all[..], &rest[..], &[Site::SinkClose, Site::Abort][..]].concat();
         }
         // What never answers is ended by nothing but a deadline.
@@ -148,6 +151,17 @@ impl Scenario {
     }
 }
 
+/// Observes and says nothing.
+pub(crate) struct Silent;
+
+impl Observability for Silent {
+    fn start_span(&self, _operation: &'static str) -> Box<dyn Span> {
+        Box::new(Self)
+    }
+}
+
+impl Span for Silent {}
+
 /// A scenario's ports, wired.
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
@@ -217,6 +231,7 @@ impl World {
             .schema_cache(Arc::new(SimCache::new(&sim, Arc::new(MemorySchemaCache::new()))))
             .execution_store(Arc::new(SimExecutionStore::new(&sim, executions.clone())))
             .result_sink(Arc::new(sink.clone()))
+            .observability(Arc::new(SimObservability::new(&sim, Arc::new(Silent))))
             .runtime(Arc::new(SimRuntime::new(&sim)))
             .limits(limits)
             .build()

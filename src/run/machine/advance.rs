@@ -92,7 +92,9 @@ impl Run {
 
     fn time_left(&self) -> Option<Duration> {
         let now = contained(Stage::Run, || self.ports.runtime.as_ref().map(|r| r.now())).ok()?;
-        self.deadline_at.zip(now).map(|(at, now)| at.saturating_sub(now))
+        let left = self.deadline_at.zip(now).map(|(at, now)| at.saturating_sub(now));
+        // A clock that goes back gives nobody more time than there was.
+        left.zip(self.plan.limits().max_duration).map(|(left, most)| left.min(most))
     }
 
     fn fetch(&mut self) {
@@ -173,8 +175,14 @@ impl Run {
     fn seal(&mut self) {
         if let Output::Direct(assembly) = &mut self.output {
             let parts = self.steps.iter_mut().filter_map(|step| step.parts.take());
-            assembly.document = Some(Document::new(parts.collect()));
+            let document = Document::new(parts.collect());
+            self.bytes = document.len() as u64;
+            assembly.document = Some(document);
             self.phase = Phase::Sealing;
+            // With what surrounds the rows it may be over the limit now, and then it is not hashed.
+            if let Err(fault) = self.within_limits() {
+                self.fail(fault);
+            }
             return;
         }
         // The writer may still be opening, or writing the last rows.
@@ -216,14 +224,7 @@ impl Run {
         let Some(document) = assembly.document.take() else {
             return false;
         };
-        self.bytes = document.len() as u64;
-        match self.within_limits() {
-            Ok(()) => self.settle(ResultOutput::Document(document)),
-            Err(fault) => {
-                self.fail(fault);
-                self.tear_down();
-            }
-        }
+        self.settle(ResultOutput::Document(document));
         false
     }
 

@@ -16,8 +16,9 @@
 //! - A poll is one round: every ready call is polled once, then what can be started is started.
 //! - Steps are admitted in plan order, at most `max_concurrency` at a time, never more than
 //!   [`WINDOW`] × `max_concurrency` ahead of the writer; each has its own read-ahead budget. A step
-//!   gives its connection back when its cursor ends, not when it is written. Buffered bytes are at
-//!   most `WINDOW × max_concurrency × (read_ahead_bytes + one batch)`.
+//!   gives its connection back when its cursor ends, not when it is written. A step holds at most
+//!   its read-ahead and the batch that overran it, what is being written included, so the run holds
+//!   at most `WINDOW × max_concurrency × (read_ahead_bytes + one batch)`.
 //! - Which error is reported: a cancel before a deadline, both before anything else, as they are
 //!   looked at first in a poll; otherwise the first round in which something fails decides, and in
 //!   it the step with the lowest ordinal, steps before the sink. What fails while the run is

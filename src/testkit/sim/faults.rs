@@ -54,6 +54,10 @@ pub enum Site {
     SinkClose,
     /// `ResultWriter::abort`.
     Abort,
+    /// Any call of the credential protector.
+    Protect,
+    /// Any call of the observability port or of a span: may panic, and does nothing else wrong.
+    Observe,
 }
 
 /// Which faults are on, and how often each call has one. All are off by default.

@@ -34,5 +34,7 @@ pub use clock::SimRuntime;
 pub use connector::SimRegistry;
 pub use driver::{Drive, Ended, RootWakers, drive};
 pub use faults::{Event, EventKind, Failing, Faults, SECRET, Sim, Site};
-pub use ports::{SimCache, SimChecker, SimConnectionStore, SimExecutionStore};
+pub use ports::{
+    SimCache, SimChecker, SimConnectionStore, SimExecutionStore, SimObservability, SimProtector,
+};
 pub use sink::SimSink;

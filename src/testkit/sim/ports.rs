@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::faults::Ending;
 use super::{Sim, Site};
 use crate::connection::{
     ConnectionDescriptor, ConnectionDraft, ConnectionId, ConnectionName, ConnectionPage,
@@ -11,10 +12,11 @@ use crate::connection::{
 };
 use crate::error::PortError;
 use crate::ports::{
-    ActiveExecutionChecker, BoxFuture, ConnectionStore, ExecutionRecord, ExecutionStore,
-    SchemaCache,
+    ActiveExecutionChecker, BoxFuture, ConnectionStore, CredentialProtector, ExecutionRecord,
+    ExecutionStore, Failure, Observability, Protected, SchemaCache, Span,
 };
 use crate::schema::SchemaSnapshot;
+use crate::secret::Secret;
 use crate::tenant::TenantId;
 
 macro_rules! decorator {
@@ -56,6 +58,14 @@ decorator! {
 decorator! {
     /// An execution store under a simulation.
     SimExecutionStore over ExecutionStore
+}
+decorator! {
+    /// A credential protector under a simulation.
+    SimProtector over CredentialProtector
+}
+decorator! {
+    /// Observability under a simulation: its calls and those of its spans may panic.
+    SimObservability over Observability
 }
 
 impl Sim {
@@ -193,5 +203,68 @@ impl ExecutionStore for SimExecutionStore {
         record: ExecutionRecord,
     ) -> BoxFuture<'a, Result<(), PortError>> {
         self.sim.call(Site::Save, tenant, self.inner.save(tenant, record))
+    }
+}
+
+impl CredentialProtector for SimProtector {
+    fn protect<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        plaintext: &'a Secret,
+    ) -> BoxFuture<'a, Result<Protected, PortError>> {
+        self.sim.call(Site::Protect, tenant, self.inner.protect(tenant, plaintext))
+    }
+
+    fn reveal<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        ciphertext: &'a Secret,
+        key_version: &'a str,
+    ) -> BoxFuture<'a, Result<Secret, PortError>> {
+        self.sim.call(Site::Protect, tenant, self.inner.reveal(tenant, ciphertext, key_version))
+    }
+}
+
+impl Sim {
+    /// A call that can do nothing wrong but panic.
+    fn observe(&self) {
+        let ending = self.script(Site::Observe).ending;
+        if matches!(ending, Ending::PanicBefore | Ending::PanicAfter) {
+            self.panic(Site::Observe, "");
+        }
+    }
+}
+
+impl Observability for SimObservability {
+    fn start_span(&self, operation: &'static str) -> Box<dyn Span> {
+        self.sim.observe();
+        Box::new(SimSpan { sim: self.sim.clone(), inner: self.inner.start_span(operation) })
+    }
+}
+
+struct SimSpan {
+    sim: Sim,
+    inner: Box<dyn Span>,
+}
+
+impl Span for SimSpan {
+    fn enter(&mut self) {
+        self.sim.observe();
+        self.inner.enter();
+    }
+
+    fn exit(&mut self) {
+        self.sim.observe();
+        self.inner.exit();
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>) {
+        self.sim.observe();
+        self.inner.failed(failure);
+    }
+
+    fn degraded(&mut self, failure: &Failure<'_>) {
+        self.sim.observe();
+        self.inner.degraded(failure);
     }
 }
