@@ -321,3 +321,118 @@ fn since_1970(micros: i64) -> (i64, u32) {
     let nanos = micros.rem_euclid(MICROS) as u32 * 1000;
     (micros.div_euclid(MICROS) + EPOCH_SECONDS, nanos)
 }
+
+#[cfg(test)]
+mod tests {
+    use fetcher_engine::encode::{Format, StepShape};
+
+    use super::*;
+    use crate::copy::CopyReader;
+
+    fn shapes() -> Vec<Shape> {
+        let array = |shape: Shape| Shape::Array(Box::new(shape));
+        let pair = Shape::Composite([("a".into(), Shape::I32), ("b".into(), Shape::Text)].into());
+        vec![
+            Shape::Bool,
+            Shape::I16,
+            Shape::U64,
+            Shape::F32,
+            Shape::Numeric,
+            Shape::Text,
+            Shape::Char,
+            Shape::Uuid,
+            Shape::Date,
+            Shape::Time,
+            Shape::TimeTz,
+            Shape::Timestamp,
+            Shape::Instant,
+            Shape::Interval,
+            Shape::Jsonb,
+            Shape::Inet,
+            Shape::Bits,
+            Shape::Unknown,
+            array(Shape::I32),
+            array(array(pair.clone())),
+            pair,
+            Shape::Range(Box::new(Shape::Numeric)),
+            Shape::Multirange(Box::new(Shape::Date)),
+        ]
+    }
+
+    /// Bytes that look a little like what a server sends: small numbers, lengths, extremes.
+    fn bytes(random: &mut u64) -> Vec<u8> {
+        let mut next = || {
+            *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (*random >> 33) as usize
+        };
+        let mut bytes = Vec::new();
+        for _ in 0..next() % 12 {
+            match next() % 6 {
+                0 => bytes.extend_from_slice(&[0, 0, 0, (next() % 9) as u8]),
+                1 => bytes.extend_from_slice(&[0xFF; 4]),
+                2 => bytes.extend_from_slice(&[0x7F, 0xFF, 0xFF, 0xFF]),
+                3 => bytes.extend_from_slice(&[0x80, 0, 0, 0]),
+                4 => bytes.extend_from_slice(&[(next() % 256) as u8, (next() % 256) as u8]),
+                _ => bytes.push((next() % 40) as u8),
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic_or_hang() {
+        let mut random = 11;
+        let mut decoder = Decoder::default();
+        for _ in 0..20_000 {
+            let bytes = bytes(&mut random);
+            for shape in shapes() {
+                let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "pg"));
+                batch.table("t", &["v"]).unwrap();
+                if decoder.write(&shape, Some(&bytes), &mut batch).is_ok() {
+                    batch.end_row().unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_may_be_cut_anywhere_and_must_end() {
+        let mut stream = b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\x02ex".to_vec();
+        for (number, text) in [(7_i32, Some("seven")), (8, None)] {
+            stream.extend_from_slice(&2_i16.to_be_bytes());
+            stream.extend_from_slice(&4_i32.to_be_bytes());
+            stream.extend_from_slice(&number.to_be_bytes());
+            match text {
+                Some(text) => {
+                    stream.extend_from_slice(&(text.len() as i32).to_be_bytes());
+                    stream.extend_from_slice(text.as_bytes());
+                }
+                None => stream.extend_from_slice(&(-1_i32).to_be_bytes()),
+            }
+        }
+        stream.extend_from_slice(&(-1_i16).to_be_bytes());
+        let shapes = [Shape::I32, Shape::Text];
+        let read = |pieces: &[&[u8]]| {
+            let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "pg"));
+            batch.table("t", &["n", "s"]).unwrap();
+            let (mut reader, mut decoder) = (CopyReader::default(), Decoder::default());
+            for piece in pieces {
+                reader.feed(piece, &shapes, &mut decoder, &mut batch).ok()?;
+            }
+            reader.is_complete().then(|| batch.encoded().to_vec())
+        };
+        let whole = read(&[&stream]).unwrap();
+        assert!(whole.ends_with(b"\"row\":{\"n\":8,\"s\":null}}\n"));
+        for cut in 0..=stream.len() {
+            let (one, two) = stream.split_at(cut);
+            assert_eq!(read(&[one, two]).as_ref(), Some(&whole), "cut at {cut}");
+            if cut < stream.len() {
+                assert_eq!(read(&[one]), None, "it ends at {cut}");
+            }
+        }
+        let single: Vec<_> = stream.chunks(1).collect();
+        assert_eq!(read(&single).as_ref(), Some(&whole));
+        stream.push(0);
+        assert_eq!(read(&[&stream]), None, "something follows the end");
+    }
+}

@@ -134,7 +134,8 @@ async fn fill(db: &Db, rows: usize, random: &mut Random) -> Vec<Vec<Value>> {
         "CREATE TYPE mood AS ENUM ('sad', 'ok', 'Ok');
          CREATE DOMAIN positive AS int4;
          CREATE COLLATION german (provider = icu, locale = 'de');
-         CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+         CREATE COLLATION loose
+           (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
     )
     .await;
     let columns: Vec<_> =

@@ -2,6 +2,7 @@
 //! started from the installed binaries in a temporary folder. Where there is neither, each test
 //! says `SKIP` on stderr; `FETCHER_TEST_FORBID_SKIP=1` makes that a failure.
 
+mod conformance;
 mod ending;
 mod filters;
 mod names;

@@ -115,36 +115,33 @@ pub(crate) fn with_own_db(test: impl AsyncFnOnce(&Db)) {
 }
 
 fn run_with(server: &'static Server, test: impl AsyncFnOnce(&Db)) {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("fetcher_test_{}_{number}", std::process::id());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let admin = connect(server, "postgres").await;
-        let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'");
-        admin.batch_execute(&create).await.expect("a database");
-        let db = Db { server, client: connect(server, &name).await, name };
+        let db = create(server).await;
         let name = db.name.clone();
-        let dropped = Dropped { server, name };
         test(&db).await;
         drop(db);
-        drop(admin);
-        dropped.now().await;
+        remove(server, &name).await;
     });
 }
 
-struct Dropped {
-    server: &'static Server,
-    name: String,
+/// A new database.
+pub(crate) async fn create(server: &'static Server) -> Db {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("fetcher_test_{}_{number}", std::process::id());
+    let admin = connect(server, "postgres").await;
+    let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'");
+    admin.batch_execute(&create).await.expect("a database");
+    Db { server, client: connect(server, &name).await, name }
 }
 
-impl Dropped {
-    async fn now(self) {
-        let admin = connect(self.server, "postgres").await;
-        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-        admin.batch_execute(&drop).await.expect("the database goes");
-    }
+/// And gone again, whoever is still in it.
+pub(crate) async fn remove(server: &'static Server, name: &str) {
+    let admin = connect(server, "postgres").await;
+    let drop = format!("DROP DATABASE {name} WITH (FORCE)");
+    admin.batch_execute(&drop).await.expect("the database goes");
 }
 
 pub(crate) async fn connect(server: &Server, database: &str) -> Client {
