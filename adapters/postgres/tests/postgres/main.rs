@@ -1,0 +1,13 @@
+//! The adapter against a real server: that of `FETCHER_TEST_POSTGRES` (a URL), or one that is
+//! started from the installed binaries in a temporary folder. Where there is neither, each test
+//! says `SKIP` on stderr; `FETCHER_TEST_FORBID_SKIP=1` makes that a failure.
+
+mod conformance;
+mod ending;
+mod filters;
+mod names;
+mod security;
+mod server;
+mod support;
+mod types;
+mod volume;

@@ -1,0 +1,85 @@
+//! Large results: a cell of 100 MB, and many rows in constant memory.
+
+use fetcher_engine::encode::{Format, RowBatch, StepShape};
+use fetcher_engine::extraction::PlannedTable;
+use fetcher_engine::ports::{Fetched, Query};
+use fetcher_engine::{Filter, Value};
+
+use crate::support::{Db, told, with_db};
+
+/// Reads without keeping; rows, bytes, and the most bytes that one batch held.
+async fn count(db: &Db, table: &str, fields: &[&str], filters: Vec<Filter>) -> (u64, usize, usize) {
+    let planned = PlannedTable::new(table, fields.iter().copied(), filters);
+    let mut connector = db.connector().await;
+    connector.open(Query::new([planned].into())).await.map_err(told).unwrap();
+    let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "pg"));
+    let (mut rows, mut bytes, mut most) = (0, 0, 0);
+    loop {
+        let (filled, fetched) = connector.fetch(batch).await.map_err(told).unwrap();
+        batch = filled;
+        rows += batch.rows();
+        bytes += batch.encoded().len();
+        most = most.max(batch.encoded().len());
+        batch.clear();
+        if fetched == Fetched::End {
+            break;
+        }
+    }
+    connector.close().await.map_err(told).unwrap();
+    (rows, bytes, most)
+}
+
+/// The most memory that this process has had, in megabytes, where the system tells.
+fn peak_mb() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? / 1024)
+}
+
+#[test]
+fn many_rows_come_in_batches_of_bounded_size() {
+    with_db(async |db| {
+        db.run("CREATE VIEW many AS SELECT n, n::text AS t FROM generate_series(1, 300000) AS n")
+            .await;
+        for filters in [Vec::new(), vec![Filter::gt("n", Value::from(0_i64))]] {
+            let (rows, _, most) = count(db, "many", &["n", "t"], filters).await;
+            assert_eq!(rows, 300_000);
+            assert!(most < 300 << 10, "{most}");
+        }
+    });
+}
+
+#[test]
+fn a_cell_of_100_mb() {
+    with_db(async |db| {
+        db.run("CREATE TABLE big (id int, t text, b bytea)").await;
+        db.run("INSERT INTO big VALUES (1, repeat('x', 100000000), NULL)").await;
+        db.run("INSERT INTO big SELECT 2, NULL, decode(repeat('ff', 100000000), 'hex')").await;
+        let before = peak_mb();
+        let (rows, bytes, _) = count(db, "big", &["b", "id", "t"], Vec::new()).await;
+        assert_eq!(rows, 2);
+        assert!(bytes > 233_000_000, "{bytes}");
+        if let (Some(before), Some(after)) = (before, peak_mb()) {
+            assert!(after - before < 900, "{} MB", after - before);
+        }
+    });
+}
+
+#[test]
+fn a_row_of_many_wide_columns() {
+    with_db(async |db| {
+        let columns: Vec<_> = (0..102).map(|n| format!("c{n:03}")).collect();
+        let selected: Vec<_> =
+            columns.iter().map(|it| format!("repeat('{it}', 10000) AS {it}")).collect();
+        db.run(&format!(
+            "CREATE VIEW wide AS SELECT {} FROM generate_series(1, 20)",
+            selected.join(", ")
+        ))
+        .await;
+        let fields: Vec<_> = columns.iter().map(String::as_str).collect();
+        let (rows, bytes, most) = count(db, "wide", &fields, Vec::new()).await;
+        assert_eq!(rows, 20);
+        assert!(bytes > 20 * 102 * 40_000);
+        assert!(most < 5 << 20, "one row at a time: {most}");
+    });
+}
