@@ -67,8 +67,9 @@ impl RowBatch {
         }
     }
 
-    /// The text of an exact decimal, as [`Decimal::parse`] takes it. Says no, and writes nothing,
-    /// if it is no number. Number text that is JSON already costs no allocation.
+    /// The text of an exact decimal: any JSON number, or what [`Decimal::parse`] takes. Says no,
+    /// and writes nothing, if it is no number. Number text that is JSON already costs no
+    /// allocation.
     pub fn decimal_str(&mut self, value: &str) -> bool {
         if json::is_number(value) {
             if let Some(out) = self.cell() {
