@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use fetcher_engine::Category;
 use fetcher_engine::PortError;
 use fetcher_engine::encode::RowBatch;
@@ -25,12 +24,11 @@ use fetcher_engine::ports::{
 use fetcher_engine::schema::TableSchema;
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{FromSql, Type};
-use tokio_postgres::{Client, CopyOutStream, Error, Row, RowStream, Statement};
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{Client, Error, Row, RowStream, Statement};
 
 use crate::catalogue;
 use crate::condition::{Encoding, Param};
-use crate::copy::{CopyReader, broken};
 use crate::decode::Decoder;
 use crate::fault;
 use crate::options::Target;
@@ -174,15 +172,12 @@ struct Table {
     planned: PlannedTable,
     shapes: Vec<Shape>,
     statement: Statement,
-    /// The parameters of the filters; without any the statement is a `COPY`.
-    params: Option<Vec<Param>>,
+    /// The parameters of the filters; the statement has one more, its limit.
+    params: Vec<Param>,
 }
 
 /// The rows of one table, on their way.
-enum Rows {
-    Copy(Pin<Box<CopyOutStream>>, CopyReader),
-    Select(Pin<Box<RowStream>>),
-}
+type Rows = Pin<Box<RowStream>>;
 
 impl Reading {
     async fn open(
@@ -239,11 +234,13 @@ impl Reading {
                     self.rows.insert(rows)
                 }
             };
-            let (link, decoder, deadline) = (&mut session.link, &mut self.decoder, self.deadline);
-            let filled =
-                poll_fn(|cx| rows.poll_fill(cx, link, &table.shapes, decoder, batch, deadline))
-                    .await
-                    .map_err(at_table)?;
+            let (link, decoder) = (&mut session.link, &mut self.decoder);
+            let filled = poll_fn(|cx| poll_fill(rows, cx, link, table, decoder, batch)).await;
+            let filled = filled.map_err(|failed| match failed {
+                Failed::Driver(error) => fault::querying(error, is_past(self.deadline)),
+                Failed::Port(error) => error,
+            });
+            let filled = filled.map_err(at_table)?;
             if filled == Fetched::More {
                 return Ok(Fetched::More);
             }
@@ -321,7 +318,7 @@ async fn prepare(
             return Err(changed.at_table(planned.name()));
         }
         let TableQuery { conditions, shapes, .. } = query;
-        let params = (!conditions.sql.is_empty()).then_some(conditions.params);
+        let params = conditions.params;
         tables.push(Table { planned: planned.clone(), shapes, statement, params });
     }
     Ok(tables)
@@ -331,30 +328,24 @@ async fn prepare(
 /// table against change, and nothing is scanned.
 async fn prepare_one(client: &Client, query: &TableQuery) -> Result<Prepared, Error> {
     let TableQuery { sql, conditions, .. } = query;
-    let types_of = |statement: &Statement| {
-        statement.columns().iter().map(|column| column.type_().oid()).collect::<Vec<_>>()
-    };
-    if conditions.sql.is_empty() {
-        let check = client.prepare(&format!("{sql} LIMIT 0")).await?;
-        client.execute_raw::<_, Param, _>(&check, []).await?;
-        let statement = client.prepare(&format!("COPY ({sql}) TO STDOUT (FORMAT binary)")).await?;
-        return Ok((statement, types_of(&check)));
-    }
     let mut types = conditions.types.clone();
     types.push(Type::INT8);
     // One statement for the check and for the rows: no limit is a limit of null.
     let limited = format!("{sql} LIMIT ${}", types.len());
     let statement = client.prepare_typed(&limited, &types).await?;
     let none = Param::new("0".to_owned());
-    let params: Vec<_> = conditions.params.iter().chain([&none]).collect();
-    client
-        .execute_raw(&statement, params.iter().map(|param| *param as &(dyn ToSql + Sync)))
-        .await?;
-    let types = types_of(&statement);
+    client.execute_raw(&statement, with_limit(&conditions.params, &none)).await?;
+    let types = statement.columns().iter().map(|column| column.type_().oid()).collect();
     Ok((statement, types))
 }
 
-use tokio_postgres::types::ToSql;
+fn with_limit<'a>(
+    params: &'a [Param],
+    limit: &'a Param,
+) -> impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)> {
+    let all: Vec<_> = params.iter().chain([limit]).map(|it| it as &(dyn ToSql + Sync)).collect();
+    all.into_iter()
+}
 
 /// Waits for all of them, in one future.
 async fn all<T>(calls: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> {
@@ -377,15 +368,10 @@ async fn all<T>(calls: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec
 
 impl Table {
     async fn start(&self, session: &mut Session) -> Result<Rows, Error> {
-        let Some(params) = &self.params else {
-            let stream = session.call(|client| client.copy_out(&self.statement)).await?;
-            return Ok(Rows::Copy(Box::pin(stream), CopyReader::default()));
-        };
         let unlimited = Param::null();
-        let params: Vec<_> = params.iter().chain([&unlimited]).collect();
-        let params = params.iter().map(|param| *param as &(dyn ToSql + Sync));
-        let stream = session.call(|client| client.query_raw(&self.statement, params)).await?;
-        Ok(Rows::Select(Box::pin(stream)))
+        let params = with_limit(&self.params, &unlimited);
+        let rows = session.call(|client| client.query_raw(&self.statement, params)).await?;
+        Ok(Box::pin(rows))
     }
 }
 
@@ -406,52 +392,32 @@ impl<'a> FromSql<'a> for Raw<'a> {
     }
 }
 
-impl Rows {
-    /// Writes rows until the batch is full or the table ends.
-    fn poll_fill(
-        &mut self,
-        cx: &mut Context<'_>,
-        link: &mut Link,
-        shapes: &[Shape],
-        decoder: &mut Decoder,
-        batch: &mut RowBatch,
-        deadline: Option<Instant>,
-    ) -> Poll<Result<Fetched, PortError>> {
-        let failed = |error| fault::querying(error, is_past(deadline));
-        while !batch.is_full() {
-            let ended = match self {
-                Self::Copy(stream, reader) => {
-                    match ready!(poll_next(stream.as_mut(), link, cx)).transpose() {
-                        Err(error) => return Poll::Ready(Err(failed(error))),
-                        Ok(Some(chunk)) => {
-                            let chunk: Bytes = chunk;
-                            reader.feed(&chunk, shapes, decoder, batch)?;
-                            false
-                        }
-                        Ok(None) if reader.is_complete() => true,
-                        Ok(None) => {
-                            let error = PortError::unavailable();
-                            return Poll::Ready(Err(error.caused_by("the copy broke off")));
-                        }
-                    }
-                }
-                Self::Select(stream) => {
-                    match ready!(poll_next(stream.as_mut(), link, cx)).transpose() {
-                        Err(error) => return Poll::Ready(Err(failed(error))),
-                        Ok(Some(row)) => {
-                            write_row(&row, shapes, decoder, batch)?;
-                            false
-                        }
-                        Ok(None) => true,
-                    }
-                }
-            };
-            if ended {
-                return Poll::Ready(Ok(Fetched::End));
+/// Writes rows until the batch is full or the table ends.
+fn poll_fill(
+    rows: &mut Rows,
+    cx: &mut Context<'_>,
+    link: &mut Link,
+    table: &Table,
+    decoder: &mut Decoder,
+    batch: &mut RowBatch,
+) -> Poll<Result<Fetched, Failed>> {
+    while !batch.is_full() {
+        match ready!(poll_next(rows.as_mut(), link, cx)).transpose() {
+            Err(error) => return Poll::Ready(Err(Failed::Driver(error))),
+            Ok(Some(row)) => {
+                write_row(&row, &table.shapes, decoder, batch).map_err(Failed::Port)?;
             }
+            // The driver says so only when the server has.
+            Ok(None) => return Poll::Ready(Ok(Fetched::End)),
         }
-        Poll::Ready(Ok(Fetched::More))
     }
+    Poll::Ready(Ok(Fetched::More))
+}
+
+/// What a fetch fails of.
+enum Failed {
+    Driver(Error),
+    Port(PortError),
 }
 
 fn write_row(
@@ -462,7 +428,8 @@ fn write_row(
 ) -> Result<(), PortError> {
     for (at, shape) in shapes.iter().enumerate() {
         let Raw(value) = row.try_get(at).map_err(|error| fault::querying(error, false))?;
-        decoder.write(shape, value, batch).map_err(broken)?;
+        let malformed = |_| fault::malformed("a value is not in its type's binary form");
+        decoder.write(shape, value, batch).map_err(malformed)?;
     }
     batch.end_row()?;
     Ok(())

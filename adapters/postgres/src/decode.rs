@@ -327,7 +327,6 @@ mod tests {
     use fetcher_engine::encode::{Format, StepShape};
 
     use super::*;
-    use crate::copy::CopyReader;
 
     fn shapes() -> Vec<Shape> {
         let array = |shape: Shape| Shape::Array(Box::new(shape));
@@ -393,46 +392,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_copy_may_be_cut_anywhere_and_must_end() {
-        let mut stream = b"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\x02ex".to_vec();
-        for (number, text) in [(7_i32, Some("seven")), (8, None)] {
-            stream.extend_from_slice(&2_i16.to_be_bytes());
-            stream.extend_from_slice(&4_i32.to_be_bytes());
-            stream.extend_from_slice(&number.to_be_bytes());
-            match text {
-                Some(text) => {
-                    stream.extend_from_slice(&(text.len() as i32).to_be_bytes());
-                    stream.extend_from_slice(text.as_bytes());
-                }
-                None => stream.extend_from_slice(&(-1_i32).to_be_bytes()),
-            }
-        }
-        stream.extend_from_slice(&(-1_i16).to_be_bytes());
-        let shapes = [Shape::I32, Shape::Text];
-        let read = |pieces: &[&[u8]]| {
-            let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "pg"));
-            batch.table("t", &["n", "s"]).unwrap();
-            let (mut reader, mut decoder) = (CopyReader::default(), Decoder::default());
-            for piece in pieces {
-                reader.feed(piece, &shapes, &mut decoder, &mut batch).ok()?;
-            }
-            reader.is_complete().then(|| batch.encoded().to_vec())
-        };
-        let whole = read(&[&stream]).unwrap();
-        assert!(whole.ends_with(b"\"row\":{\"n\":8,\"s\":null}}\n"));
-        for cut in 0..=stream.len() {
-            let (one, two) = stream.split_at(cut);
-            assert_eq!(read(&[one, two]).as_ref(), Some(&whole), "cut at {cut}");
-            if cut < stream.len() {
-                assert_eq!(read(&[one]), None, "it ends at {cut}");
-            }
-        }
-        let single: Vec<_> = stream.chunks(1).collect();
-        assert_eq!(read(&single).as_ref(), Some(&whole));
-        stream.push(0);
-        assert_eq!(read(&[&stream]), None, "something follows the end");
     }
 }

@@ -109,7 +109,7 @@ fn a_connection_that_breaks_is_no_end() {
             connector.open(planned(view, &["n", "s"])).await.map_err(told).unwrap();
             let killer = db.client().await;
             let kill = tokio::spawn(async move {
-                until(&killer, name, "AND query LIKE 'COPY%'", 1).await;
+                until(&killer, name, "AND state = 'active' AND query LIKE 'SELECT%'", 1).await;
                 let sql = format!(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                      WHERE application_name = '{name}'"
