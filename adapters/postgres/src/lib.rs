@@ -30,8 +30,8 @@
 //!
 //! It needs a Tokio runtime with I/O and time around it; it spawns no task on it. A connector owns
 //! its socket and moves bytes only while the engine waits for it, so dropping it closes the socket.
-//! There is no pool: one connector, one connection. It is tested against PostgreSQL 15; nothing in
-//! it needs a version later than 12.
+//! There is no pool: one connector, one connection. It is tested against PostgreSQL 15
+//! and no other version yet.
 //!
 //! # A connection
 //!

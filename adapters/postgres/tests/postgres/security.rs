@@ -165,7 +165,7 @@ fn passwords_open_and_are_never_told() {
 }
 
 #[test]
-fn a_login_over_tls_is_bound_to_its_channel() {
+fn a_scram_login_over_tls_works_and_the_server_sees_no_broken_binding() {
     with_own_db(async |db| {
         db.run("DROP ROLE IF EXISTS with_password").await;
         db.run("CREATE ROLE with_password LOGIN PASSWORD 'p'").await;
