@@ -158,6 +158,6 @@ fn connections_stay_whole_whatever_their_ports_do() {
         assert!(setting.run(engine.discover_schema(TENANT, "fresh")), "seed {seed}");
         assert!(setting.run(engine.delete_connection(TENANT, "fresh")), "seed {seed}");
     }
-    println!("operations done={done} failed={failed}");
+    crate::say(&format!("operations done={done} failed={failed}"));
     assert!(done > 500 && failed > 500);
 }

@@ -48,7 +48,7 @@ fn every_planted_bug_is_found() {
             report.violations.into_iter().next().map(|violation| (seed, violation))
         });
         match found {
-            Some((seed, violation)) => println!("{bug:?}: seed {seed}: {violation}"),
+            Some((seed, violation)) => crate::say(&format!("{bug:?}: seed {seed}: {violation}")),
             None => unseen.push(bug),
         }
     }
@@ -109,7 +109,7 @@ fn every_schedule_of_a_small_plan_gives_the_same_bytes() {
             break;
         }
     }
-    println!("schedules={schedules}");
+    crate::say(&format!("schedules={schedules}"));
     assert!(schedules > 1000);
 }
 
@@ -187,7 +187,7 @@ fn waiting_time(concurrency: u32, read_ahead: u64) -> Duration {
 #[test]
 fn sources_that_wait_overlap_while_results_fit_the_read_ahead() {
     let (one, four) = (waiting_time(1, 1 << 20), waiting_time(4, 1 << 20));
-    println!("one={one:?} four={four:?}");
+    crate::say(&format!("one={one:?} four={four:?}"));
     assert!(four * 100 <= one * 29, "{four:?} of {one:?}");
     // With hardly any read-ahead the order of writing sets the pace, and the bytes are the same.
     assert!(waiting_time(4, 1) > four);
