@@ -98,7 +98,8 @@ impl Run {
     }
 
     fn fetch(&mut self) {
-        let shared: u64 = self.steps.iter().map(|step| step.queued_bytes).sum();
+        let queued = |steps: &[Step]| steps.iter().map(|step| step.queued_bytes).sum();
+        let shared: u64 = if planted!(SharedBudget) { queued(&self.steps) } else { 0 };
         for at in self.head.min(self.admitted)..self.admitted {
             let limits = self.plan.limits();
             let Some(step) = self.steps.get_mut(at) else {
@@ -129,10 +130,10 @@ impl Run {
         if self.head == self.steps.len() {
             return self.seal();
         }
-        let at = match self.steps.iter().rposition(|step| !step.queue.is_empty()) {
-            Some(last) if planted!(WriteOutOfOrder) => last,
-            _ => self.head,
-        };
+        let mut at = self.head;
+        if planted!(WriteOutOfOrder) {
+            at = self.steps.iter().rposition(|step| !step.queue.is_empty()).unwrap_or(at);
+        }
         let Some(step) = self.steps.get_mut(at).filter(|step| !step.queue.is_empty()) else {
             return;
         };
