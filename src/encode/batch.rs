@@ -204,14 +204,12 @@ impl RowBatch {
     /// A batch of this shape. Connectors are handed theirs; this is for tests of connectors.
     #[must_use]
     pub fn new(shape: StepShape) -> Self {
-        let mut out = Buffer::new();
-        out.prepare(0);
         Self {
             shape: Arc::new(shape),
             tables: Vec::new(),
             layouts: Vec::new(),
             current: usize::MAX,
-            out,
+            out: Buffer::new(),
             scratch: Buffer::new(),
             ends: Vec::new(),
             nest: Nest::default(),
