@@ -168,6 +168,11 @@ impl Limits {
     }
 }
 
+/// Whether a count is over its limit.
+pub(crate) fn exceeds(count: usize, limit: u64) -> bool {
+    u64::try_from(count).is_ok_and(|count| count > limit)
+}
+
 /// The wish, or the ceiling where there is none.
 fn lower<T: Copy + Default + PartialOrd>(
     ceiling: T,

@@ -11,6 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub(crate) use name::parse as parse_opaque;
 pub use name::{ConnectionId, ConnectionName};
 pub use patch::ConnectionPatch;
 
@@ -245,6 +246,11 @@ pub struct ConnectionDescriptor {
 }
 
 impl ConnectionDescriptor {
+    /// Whether this is the tenant's connection of this name: what the scope gates ask of a record.
+    pub(crate) fn is(&self, tenant: &TenantId, name: &ConnectionName) -> bool {
+        self.tenant == *tenant && self.name == *name
+    }
+
     /// Which database this connection points at, as a value that changes when that does.
     ///
     /// A schema snapshot carries it, so that a cached schema of another database is recognised,

@@ -52,7 +52,8 @@ impl ConnectionId {
     }
 }
 
-fn parse(text: &str, message: &'static str) -> Result<Arc<str>, EngineError> {
+/// The rule of names and ids that the engine does not look into; `message` says whose it is.
+pub(crate) fn parse(text: &str, message: &'static str) -> Result<Arc<str>, EngineError> {
     let well_formed =
         text.len() <= BYTES_MAX && !text.trim().is_empty() && !text.chars().any(char::is_control);
     if well_formed {

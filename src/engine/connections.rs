@@ -33,11 +33,10 @@ impl Key {
 
     /// Whether a record is the one that is meant: this tenant's, under this name or id.
     fn means(&self, found: &ConnectionDescriptor, tenant: &TenantId) -> bool {
-        let named = match self {
-            Self::Name(name) => found.name == *name,
-            Self::Id(id) => found.id == *id,
-        };
-        named && found.tenant == *tenant
+        match self {
+            Self::Name(name) => found.is(tenant, name),
+            Self::Id(id) => found.id == *id && found.tenant == *tenant,
+        }
     }
 }
 

@@ -8,12 +8,10 @@ use alloc::vec::Vec;
 use super::connections::Key;
 use super::{Engine, Inner, Op, operation};
 use crate::connection::{ConnectionDescriptor, ConnectionName};
-use crate::error::{
-    Category, EngineError, Mistake, MistakeKind, PortError, Stage, ValidationReport, text,
-};
+use crate::error::{EngineError, Mistake, MistakeKind, PortError, Stage, ValidationReport, text};
 use crate::extraction::{ExtractionRequest, PlannedDatasource, PlannedTable, Wanted, WantedTable};
 use crate::filter::Filter;
-use crate::limits::Limits;
+use crate::limits::{Limits, exceeds};
 use crate::ports::BoxFuture;
 use crate::rt::Stop;
 use crate::run::{Fault, Outcome, call, contained, discover, factory, probe, together};
@@ -147,7 +145,7 @@ pub(super) async fn ask_cache<'a, T>(
     ask: impl FnOnce() -> BoxFuture<'a, Result<T, PortError>>,
 ) -> Option<T> {
     let asking = Box::pin(call(Some(stop), Stage::Cache, ask));
-    let late = || Err(Fault::new(Category::Timeout, Stage::Cache, text::DEADLINE));
+    let late = || Err(Fault::late(Stage::Cache));
     match engine.ports.teardown(&engine.limits).hold(asking).await.unwrap_or_else(late) {
         Ok(answer) => Some(answer),
         // That the operation itself is stopping is no failure of the cache.
@@ -237,7 +235,7 @@ fn plan_table(
     let requested = (!table.is_all()).then_some(table.fields);
     let checked = check_table(schema, requested, &table.filters, text::FILTER_FIELD);
     let Checked { fields, unknown, filters } = checked;
-    if u64::try_from(fields.len()).is_ok_and(|n| n > limits.max_fields_per_table.into()) {
+    if exceeds(fields.len(), limits.max_fields_per_table.into()) {
         mistakes.push(at(MistakeKind::LimitExceeded, text::TOO_MANY_FIELDS));
     }
     let not_found = || at(MistakeKind::FieldNotFound, text::FIELD_UNKNOWN);
@@ -278,8 +276,8 @@ async fn find_with_schema(
     let Ok(parsed) = ConnectionName::parse(name) else { return Ok(None) };
     let Some(store) = &engine.ports.connections else { return Ok(None) };
     let found = call(Some(stop), Stage::Store, || store.find(tenant, &parsed)).await?;
-    let is_meant = |c: &ConnectionDescriptor| c.tenant == *tenant && c.name == parsed;
-    let Some(connection) = found.filter(is_meant) else { return Ok(None) };
+    let found = found.filter(|found| found.is(tenant, &parsed));
+    let Some(connection) = found else { return Ok(None) };
     let loaded = load(engine, stop, connection.clone(), degraded).await;
     let schema = loaded.map_err(|fault| match fault.error.stage() {
         Stage::Run => fault,

@@ -7,13 +7,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::connection::parse_opaque;
 use crate::error::{EngineError, Mistake, MistakeKind, Stage, text};
 use crate::filter::Filter;
-use crate::limits::{LimitOverrides, Limits};
+use crate::limits::{LimitOverrides, Limits, exceeds};
 
 /// The longest table or field name, in bytes: far above what any database allows.
 const NAME_BYTES_MAX: usize = 1024;
-/// The longest datasource name or request id, in bytes.
+/// The longest datasource name, in bytes.
 const ID_BYTES_MAX: usize = 256;
 /// How much metadata may travel with a request.
 const METADATA_ENTRIES_MAX: usize = 256;
@@ -29,11 +30,7 @@ impl RequestId {
     /// # Errors
     /// `validation` when it is not one.
     pub fn parse(id: &str) -> Result<Self, EngineError> {
-        if id.len() <= ID_BYTES_MAX && !is_blank(id) && !id.chars().any(char::is_control) {
-            Ok(Self(id.into()))
-        } else {
-            Err(EngineError::validation(Stage::Validate, text::REQUEST_ID_INVALID))
-        }
+        parse_opaque(id, text::REQUEST_ID_INVALID).map(Self)
     }
 
     /// The id.
@@ -290,11 +287,6 @@ impl<'a> Wanted<'a> {
             }
         }
     }
-}
-
-/// Whether a count is over its limit.
-fn exceeds(count: usize, limit: u64) -> bool {
-    u64::try_from(count).is_ok_and(|count| count > limit)
 }
 
 impl TableRequest {

@@ -105,6 +105,11 @@ impl Fault {
         }
     }
 
+    /// A call that took longer than its budget, beside the operation itself.
+    pub(crate) fn late(stage: Stage) -> Self {
+        Self::new(Category::Timeout, stage, text::DEADLINE)
+    }
+
     /// The end of work that was stopped for this reason.
     pub(crate) fn stopped(reason: Option<StopReason>) -> Self {
         match reason {

@@ -80,7 +80,7 @@ async fn close(
 ) {
     let budget = ports.teardown(limits);
     let close = call(None, Stage::Close, || connector.close());
-    let late = || Err(Fault::new(Category::Timeout, Stage::Close, text::DEADLINE));
+    let late = || Err(Fault::late(Stage::Close));
     if let Err(fault) = budget.hold(Box::pin(close)).await.unwrap_or_else(late) {
         degraded.push(fault);
     }

@@ -85,7 +85,7 @@ async fn resolve(
         let found = call(Some(stop), Stage::Store, find).await?;
         let at =
             |fault: Fault| Fault { error: fault.error.at_datasource(step.name.shared()), ..fault };
-        let found = found.filter(|found| found.tenant == *plan.tenant() && found.name == step.name);
+        let found = found.filter(|found| found.is(plan.tenant(), &step.name));
         let Some(found) = found else {
             return Err(at(Fault::new(Category::NotFound, Stage::Store, text::DATASOURCE_UNKNOWN)));
         };

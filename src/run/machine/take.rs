@@ -13,7 +13,7 @@ use super::super::{Fault, Progress, contained};
 use super::{Answer, Phase, Run};
 use crate::connection::ConnectionDescriptor;
 use crate::encode::{Chunk, RowBatch, RowFault};
-use crate::error::{Category, Stage, text};
+use crate::error::{Category, Stage};
 use crate::extraction::{FailurePolicy, Output as ResultOutput, StepFailure};
 use crate::ports::{Connector, Fetched};
 
@@ -72,7 +72,7 @@ impl Run {
 
     /// The answer of a call that changes no result; `None`: it took too long.
     fn aside(&mut self, stage: Stage, answer: Option<Result<(), Fault>>) {
-        let late = || Err(Fault::new(Category::Timeout, stage, text::DEADLINE));
+        let late = || Err(Fault::late(stage));
         if let Err(fault) = answer.unwrap_or_else(late) {
             self.degrade(fault);
         }
