@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use fetcher_engine::PortError;
 use fetcher_engine::schema::{FieldSchema, TableSchema};
+use fetcher_sql::fault;
+use fetcher_sql::name::TableName;
 use tokio_postgres::types::{Oid, ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use crate::fault;
 use crate::shape::{Catalogue, Custom};
-use crate::sql::TableName;
+use crate::sql::NAMING;
 
 /// Tables (plain, partitioned, foreign), views and materialised views; not indexes, sequences,
 /// composite types, TOAST.
@@ -114,7 +115,7 @@ pub(crate) fn schema(rows: &[Row]) -> Result<Vec<TableSchema>, PortError> {
     }
     Ok(tables
         .into_iter()
-        .map(|(name, fields)| TableSchema::new(name.canonical(), fields))
+        .map(|(name, fields)| TableSchema::new(NAMING.write(&name), fields))
         .collect())
 }
 

@@ -22,6 +22,8 @@ use fetcher_engine::ports::{
     BoxFuture, Connector, ConnectorContext, CredentialResolver, Fetched, Query,
 };
 use fetcher_engine::schema::TableSchema;
+use fetcher_sql::fault::{NO_TABLE, malformed, out_of_order, refused};
+use fetcher_sql::name::TableName;
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, ToSql, Type};
@@ -35,7 +37,7 @@ use crate::options::Target;
 use crate::query::TableQuery;
 use crate::session::{Link, Login, Session, poll_next};
 use crate::shape::{Catalogue, Shape};
-use crate::sql::TableName;
+use crate::sql::{self, NAMING};
 use crate::wire::Dialer;
 
 /// What a factory gives each of its connectors.
@@ -65,7 +67,7 @@ impl PostgresConnector {
     fn idle(&mut self) -> Result<&mut Session, PortError> {
         match (&mut self.session, &self.reading) {
             (Some(session), None) if !session.busy => Ok(session),
-            _ => Err(fault::out_of_order()),
+            _ => Err(out_of_order()),
         }
     }
 }
@@ -74,7 +76,7 @@ impl Connector for PostgresConnector {
     fn connect(&mut self) -> BoxFuture<'_, Result<(), PortError>> {
         Box::pin(async move {
             if std::mem::replace(&mut self.begun, true) {
-                return Err(fault::out_of_order());
+                return Err(out_of_order());
             }
             if tokio::runtime::Handle::try_current().is_err() {
                 return Err(PortError::internal().caused_by("it needs a Tokio runtime around it"));
@@ -120,7 +122,7 @@ impl Connector for PostgresConnector {
     ) -> BoxFuture<'_, Result<(RowBatch, Fetched), PortError>> {
         Box::pin(async move {
             let (Some(session), Some(reading)) = (&mut self.session, &mut self.reading) else {
-                return Err(fault::out_of_order());
+                return Err(out_of_order());
             };
             let fetched = reading.fetch(session, &mut batch).await?;
             Ok((batch, fetched))
@@ -145,16 +147,12 @@ impl Connector for PostgresConnector {
 /// The tables as the catalogue knows them; refused where they are out of scope.
 fn names(query: &Query, scope: Option<&[String]>) -> Result<Vec<TableName>, PortError> {
     let name = |planned: &PlannedTable| {
-        let name = TableName::parse(planned.name()).filter(|name| {
-            !name.is_system() && scope.is_none_or(|scope| scope.contains(&name.schema))
+        let name = NAMING.parse(planned.name()).filter(|name| {
+            !sql::is_system(name) && scope.is_none_or(|scope| scope.contains(&name.schema))
         });
-        name.ok_or_else(|| refused(planned, "there is no such table in scope"))
+        name.ok_or_else(|| refused(planned, NO_TABLE))
     };
     query.tables.iter().map(name).collect()
-}
-
-fn refused(planned: &PlannedTable, why: &'static str) -> PortError {
-    PortError::validation().at_table(planned.name()).caused_by(why)
 }
 
 /// The cursor over all tables of a query.
@@ -207,7 +205,7 @@ impl Reading {
         let mut queries = Vec::with_capacity(names.len());
         for ((planned, name), columns) in query.tables.iter().zip(names).zip(&columns) {
             if columns.is_empty() {
-                return Err(refused(planned, "there is no such table"));
+                return Err(refused(planned, NO_TABLE));
             }
             queries.push(TableQuery::new(planned, name, columns, &known, encoding)?);
         }
@@ -428,8 +426,8 @@ fn write_row(
 ) -> Result<(), PortError> {
     for (at, shape) in shapes.iter().enumerate() {
         let Raw(value) = row.try_get(at).map_err(|error| fault::querying(error, false))?;
-        let malformed = |_| fault::malformed("a value is not in its type's binary form");
-        decoder.write(shape, value, batch).map_err(malformed)?;
+        let not_binary = |_| malformed("a value is not in its type's binary form");
+        decoder.write(shape, value, batch).map_err(not_binary)?;
     }
     batch.end_row()?;
     Ok(())

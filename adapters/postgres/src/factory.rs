@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use fetcher_engine::ports::{Connector, ConnectorContext, ConnectorFactory, CredentialResolver};
 use fetcher_engine::{PortError, Secret};
+use fetcher_sql::tls::SslMode;
 
 use crate::connector::{PostgresConnector, Shared};
-use crate::options::{Defaults, SslMode, Target};
+use crate::options::{Defaults, Target};
 use crate::sql;
 use crate::tls::Material;
 use crate::wire::Dialer;
@@ -123,7 +124,7 @@ impl ConnectorFactory for PostgresConnectors {
     }
 
     fn canonical_table(&self, name: &str) -> Option<Arc<str>> {
-        sql::canonical(name)
+        sql::NAMING.canonical(name)
     }
 }
 

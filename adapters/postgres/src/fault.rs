@@ -45,18 +45,3 @@ pub(crate) fn preparing(error: tokio_postgres::Error, late: bool) -> PortError {
         _ => querying(error, late),
     }
 }
-
-/// The server sent what this crate cannot read.
-pub(crate) fn malformed(what: &'static str) -> PortError {
-    PortError::internal().caused_by(what)
-}
-
-/// The connection's own description is wrong.
-pub(crate) fn invalid(what: impl Into<String>) -> PortError {
-    PortError::validation().caused_by(what.into())
-}
-
-/// A method was called when its contract does not allow it.
-pub(crate) fn out_of_order() -> PortError {
-    PortError::internal().caused_by("a connector method was called out of order")
-}

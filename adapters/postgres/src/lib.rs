@@ -47,8 +47,9 @@
 //!
 //! Certificates and keys are texts, never paths: a tenant cannot make the host read a file. Any
 //! other option is refused. No mode gives way to a weaker one; `prefer` alone goes on without TLS,
-//! and only where the server says that it has none. TLS is 1.2 or 1.3; a certificate must name its
-//! host as a subject alternative name. A SCRAM login over TLS is bound to the server's certificate.
+//! and only where the server says that it has none; `require` verifies as `verify-ca` does where
+//! root certificates are given. TLS is 1.2 or 1.3; a certificate must name its host as a subject
+//! alternative name. A SCRAM login over TLS is bound to the server's certificate.
 //! A Unix socket does not leave the machine and is never encrypted, whatever the mode.
 //!
 //! # Tables
@@ -145,7 +146,6 @@ mod connector;
 mod decode;
 mod factory;
 mod fault;
-mod guard;
 mod options;
 mod query;
 mod session;
@@ -156,4 +156,4 @@ mod tls;
 mod wire;
 
 pub use factory::PostgresConnectors;
-pub use options::SslMode;
+pub use fetcher_sql::tls::SslMode;

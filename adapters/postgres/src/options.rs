@@ -3,73 +3,27 @@
 //! Keeps true: an option that is not known is refused, never ignored; certificates and keys are
 //! texts, never paths, so that a tenant cannot name a file of the host's machine.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use fetcher_engine::connection::Endpoint;
 use fetcher_engine::{PortError, Secret};
+use fetcher_sql::fault::invalid;
+use fetcher_sql::scope::narrow;
+use fetcher_sql::tls::SslMode;
 
-use crate::fault::invalid;
 use crate::tls::{Material, Tls};
 use crate::wire::Host;
 
 const DEFAULT_PORT: u16 = 5432;
 
-/// How a connection is encrypted and what is verified: the connection option `sslMode`.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[expect(clippy::exhaustive_enums, reason = "the five modes that PostgreSQL knows")]
-pub enum SslMode {
-    /// `disable`: never encrypted.
-    Disable,
-    /// `prefer`: encrypted if the server can, nothing verified.
-    Prefer,
-    /// `require`: encrypted or not at all. Verified as in `verify-ca` if root certificates are
-    /// given, as libpq does; otherwise nothing is verified.
-    Require,
-    /// `verify-ca`: encrypted, and the server's certificate leads to one of the root certificates.
-    VerifyCa,
-    /// `verify-full`: as `verify-ca`, and the certificate is made out to the host.
-    VerifyFull,
-}
-
-impl SslMode {
-    /// The five, weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Disable, Self::Prefer, Self::Require, Self::VerifyCa, Self::VerifyFull];
-
-    /// The stable name: `disable`, `prefer`, `require`, `verify-ca`, `verify-full`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Disable => "disable",
-            Self::Prefer => "prefer",
-            Self::Require => "require",
-            Self::VerifyCa => "verify-ca",
-            Self::VerifyFull => "verify-full",
-        }
-    }
-
-    /// The mode of that name, exactly as [`as_str`](Self::as_str) gives it.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == name)
-    }
-
-    /// What the driver is told; what is verified is decided in `tls`.
-    const fn driver(self) -> tokio_postgres::config::SslMode {
-        use tokio_postgres::config::SslMode;
-        match self {
-            Self::Disable => SslMode::Disable,
-            Self::Prefer => SslMode::Prefer,
-            Self::Require | Self::VerifyCa | Self::VerifyFull => SslMode::Require,
-        }
-    }
-}
-
-impl fmt::Display for SslMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+/// What the driver is told; what is verified is decided in `tls`.
+const fn driver(mode: SslMode) -> tokio_postgres::config::SslMode {
+    use tokio_postgres::config::SslMode as Driver;
+    match mode {
+        SslMode::Disable => Driver::Disable,
+        SslMode::Prefer => Driver::Prefer,
+        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => Driver::Require,
     }
 }
 
@@ -129,22 +83,9 @@ impl Target {
             host,
             database: endpoint.database.clone(),
             user: endpoint.username.clone(),
-            ssl_mode: mode.driver(),
+            ssl_mode: driver(mode),
             tls,
             schemas,
         })
     }
-}
-
-/// A connection may narrow the host's scope and never widen it.
-fn narrow(allowed: Option<&[String]>, list: &str) -> Result<Arc<[String]>, PortError> {
-    let asked = list.split(',').map(str::trim).filter(|schema| !schema.is_empty());
-    let asked: Vec<_> = asked.map(str::to_owned).collect();
-    if asked.is_empty() {
-        return Err(invalid("schemas names no schema"));
-    }
-    if allowed.is_some_and(|allowed| asked.iter().any(|schema| !allowed.contains(schema))) {
-        return Err(invalid("schemas names one that is out of scope"));
-    }
-    Ok(asked.into())
 }

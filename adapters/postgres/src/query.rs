@@ -2,12 +2,14 @@
 
 use fetcher_engine::PortError;
 use fetcher_engine::extraction::PlannedTable;
+use fetcher_sql::fault::{NO_COLUMN, NO_FILTER, refused};
+use fetcher_sql::name::TableName;
 use tokio_postgres::types::{Oid, Type};
 
 use crate::catalogue::{CatalogueColumn, Columns};
 use crate::condition::{Column, Conditions, Encoding};
 use crate::shape::{Catalogue, Custom, Shape};
-use crate::sql::{TableName, identifier, json_path};
+use crate::sql::{self, identifier, json_path};
 
 /// One table, ready to be prepared.
 #[derive(Debug)]
@@ -29,10 +31,9 @@ impl TableQuery {
         catalogue: &Catalogue,
         encoding: Encoding,
     ) -> Result<Self, PortError> {
-        let refuse = |why| PortError::validation().at_table(planned.name()).caused_by(why);
-        let find = |field: &str| {
-            Source::find(field, columns, catalogue).ok_or_else(|| refuse("there is no such column"))
-        };
+        let refuse = |why| refused(planned, why);
+        let find =
+            |field: &str| Source::find(field, columns, catalogue).ok_or_else(|| refuse(NO_COLUMN));
         let (mut selected, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
         for field in planned.fields() {
             let Source { sql, kind, .. } = find(field)?;
@@ -53,11 +54,9 @@ impl TableQuery {
             let shape = Shape::of(source.kind, catalogue);
             let plain = source.deterministic && shape == Shape::Text;
             let column = Column { sql: &source.sql, shape: &shape, plain };
-            conditions
-                .push(filter, &column, encoding)
-                .ok_or_else(|| refuse("a filter does not apply to its column"))?;
+            conditions.push(filter, &column, encoding).ok_or_else(|| refuse(NO_FILTER))?;
         }
-        let mut sql = format!("SELECT {} FROM {} AS t", selected.join(", "), name.sql());
+        let mut sql = format!("SELECT {} FROM {} AS t", selected.join(", "), sql::table(name));
         if !conditions.sql.is_empty() {
             sql = format!("{sql} WHERE {}", conditions.sql);
         }

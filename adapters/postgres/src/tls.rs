@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use fetcher_engine::PortError;
+use fetcher_sql::fault::invalid;
+use fetcher_sql::tls::SslMode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_rustls::rustls::client::danger::{
@@ -28,8 +30,6 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsConnector, client};
 
-use crate::fault::invalid;
-use crate::options::SslMode;
 use crate::wire::Wire;
 
 /// Certificates as PEM text, as a host or a connection gives them.

@@ -8,13 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use fetcher_engine::PortError;
+use fetcher_sql::address::is_internal;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
-
-use crate::guard::is_internal;
 
 /// Where a server listens, as the connection names it.
 #[derive(Clone, Debug)]

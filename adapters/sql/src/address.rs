@@ -8,7 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether the address is private, loopback, link-local (where cloud metadata services live),
 /// shared, reserved, or not an address of one machine.
-pub(crate) fn is_internal(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_internal(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_internal_v4(address),
         IpAddr::V6(address) => is_internal_v6(address),
