@@ -1,0 +1,7 @@
+//! SQLite, MySQL and MariaDB for [`fetcher_engine`]: connector factories on `sqlx`.
+
+mod cell;
+mod connector;
+mod dialect;
+mod query;
+mod read;

@@ -1,0 +1,240 @@
+//! Reading all tables of a query, as one future that owns its connection.
+//!
+//! The driver's streams borrow their connection, so whoever reads cannot hand both around. This
+//! future holds them; `fetch` gives it a batch, polls it until the batch comes back, and leaves it
+//! where it stands. No task is spawned: dropping the future drops the connection.
+//!
+//! Keeps true: the end of a table is what the driver says it is; a row is kept if every filter of
+//! its table keeps it; a reader that is stopped gives its connection back at once.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use fetcher_engine::PortError;
+use fetcher_engine::encode::RowBatch;
+use fetcher_engine::ports::Fetched;
+use fetcher_sql::fault::{malformed, out_of_order};
+
+use crate::cell::Malformed;
+use crate::dialect::{Dialect, Rows};
+use crate::query::TableQuery;
+
+/// After so many rows that no filter kept, the executor gets a turn.
+const SKIPPED_MAX: u32 = 4096;
+
+/// What lies between `fetch` and the reader.
+#[derive(Default)]
+struct Exchange {
+    /// A batch to be filled.
+    empty: Option<RowBatch>,
+    /// One that was.
+    filled: Option<(RowBatch, Fetched)>,
+    /// Whether the reader has to give up.
+    stopped: bool,
+}
+
+#[derive(Clone, Default)]
+struct Desk(Arc<Mutex<Exchange>>);
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, Exchange> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next batch to be filled; `None` when the reader has to give up. Whoever lays one down
+    /// polls the reader afterwards, so nobody has to be woken.
+    async fn batch(&self) -> Option<RowBatch> {
+        poll_fn(|_| {
+            let mut exchange = self.lock();
+            match exchange.empty.take() {
+                _ if exchange.stopped => Poll::Ready(None),
+                Some(batch) => Poll::Ready(Some(batch)),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// The next row, the end, or `None` when the reader has to give up.
+    async fn row<R>(&self, rows: &mut Rows<'_, R>) -> Option<Option<Result<R, sqlx::Error>>> {
+        poll_fn(|cx| {
+            if self.lock().stopped {
+                return Poll::Ready(None);
+            }
+            rows.as_mut().poll_next(cx).map(Some)
+        })
+        .await
+    }
+}
+
+/// What the reader leaves: its connection, and how it ended.
+type Ended<C> = (C, Result<(), PortError>);
+
+/// The cursor over all tables of a query.
+pub(crate) struct Reader<D: Dialect> {
+    /// `None` once it has ended.
+    future: Option<Pin<Box<dyn Future<Output = Ended<D::Connection>> + Send>>>,
+    desk: Desk,
+    /// The connection, once the reader has ended.
+    connection: Option<D::Connection>,
+}
+
+impl<D: Dialect> Reader<D> {
+    pub(crate) fn new(
+        mut connection: D::Connection,
+        tables: Vec<TableQuery<D::Form>>,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let desk = Desk::default();
+        let theirs = desk.clone();
+        let future = Box::pin(async move {
+            let result = read::<D>(&mut connection, &tables, &theirs, deadline).await;
+            (connection, result)
+        });
+        Self { future: Some(future), desk, connection: None }
+    }
+
+    /// Fills one batch. A call that is dropped loses the batch.
+    pub(crate) async fn fetch(
+        &mut self,
+        batch: RowBatch,
+    ) -> Result<(RowBatch, Fetched), PortError> {
+        if self.future.is_none() {
+            return Err(out_of_order());
+        }
+        self.desk.lock().empty = Some(batch);
+        poll_fn(|cx| {
+            let ended = self.advance(cx);
+            match (ended, self.desk.lock().filled.take()) {
+                (_, Some(filled)) => Poll::Ready(Ok(filled)),
+                (Some(Err(error)), None) => Poll::Ready(Err(error)),
+                // PROOF: it ends well only after it has filled the last batch.
+                (Some(Ok(())), None) => Poll::Ready(Err(out_of_order())),
+                (None, None) => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Whether it still has something to read.
+    pub(crate) const fn is_reading(&self) -> bool {
+        self.future.is_some()
+    }
+
+    /// Gives up, and gives the connection back.
+    pub(crate) async fn stop(mut self) -> Option<D::Connection> {
+        self.desk.lock().stopped = true;
+        poll_fn(|cx| {
+            if self.future.is_some() && self.advance(cx).is_none() {
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+        self.connection.take()
+    }
+
+    /// Polls the future. One that panics is gone.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Option<Result<(), PortError>> {
+        let mut future = self.future.take()?;
+        match future.as_mut().poll(cx) {
+            Poll::Ready((connection, result)) => {
+                self.connection = Some(connection);
+                Some(result)
+            }
+            Poll::Pending => {
+                self.future = Some(future);
+                None
+            }
+        }
+    }
+}
+
+async fn read<D: Dialect>(
+    connection: &mut D::Connection,
+    tables: &[TableQuery<D::Form>],
+    desk: &Desk,
+    deadline: Option<Instant>,
+) -> Result<(), PortError> {
+    let Some(mut batch) = desk.batch().await else { return Ok(()) };
+    let mut scratch = String::new();
+    for table in tables {
+        let planned = &table.planned;
+        let at_table = |error: PortError| error.at_table(planned.name());
+        let failed = |error| {
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            at_table(D::fault(error, late))
+        };
+        batch.table(planned.name(), planned.fields())?;
+        let rows = D::rows(connection, table.sql.clone(), &table.params);
+        let mut rows = rows.map_err(failed)?;
+        let mut skipped = 0;
+        loop {
+            if batch.is_full() {
+                desk.lock().filled = Some((batch, Fetched::More));
+                let Some(next) = desk.batch().await else { return Ok(()) };
+                batch = next;
+                batch.table(planned.name(), planned.fields())?;
+            }
+            let Some(row) = desk.row(&mut rows).await else { return Ok(()) };
+            // The driver says so only when the database has.
+            let Some(row) = row else { break };
+            let row = row.map_err(failed)?;
+            let is_malformed = |_| at_table(malformed("a value is not in its type's form"));
+            if keeps::<D>(table, &row, &mut scratch).map_err(is_malformed)? {
+                write_row::<D>(table, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
+                batch.end_row()?;
+            } else {
+                skipped += 1;
+                if skipped == SKIPPED_MAX {
+                    skipped = 0;
+                    give_turn().await;
+                }
+            }
+        }
+    }
+    desk.lock().filled = Some((batch, Fetched::End));
+    Ok(())
+}
+
+fn keeps<D: Dialect>(
+    table: &TableQuery<D::Form>,
+    row: &D::Row,
+    scratch: &mut String,
+) -> Result<bool, Malformed> {
+    for (at, filter) in &table.filters {
+        let form = table.forms.get(*at).ok_or(Malformed)?;
+        if !filter.matches(&D::cell(form, row, *at, scratch)?.value()?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn write_row<D: Dialect>(
+    table: &TableQuery<D::Form>,
+    row: &D::Row,
+    scratch: &mut String,
+    batch: &mut RowBatch,
+) -> Result<(), Malformed> {
+    for (at, form) in table.forms.iter().take(table.planned.fields().len()).enumerate() {
+        D::cell(form, row, at, scratch)?.write(batch)?;
+    }
+    Ok(())
+}
+
+/// Lets whoever else waits on this executor run.
+async fn give_turn() {
+    let mut given = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
