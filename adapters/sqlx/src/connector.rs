@@ -153,10 +153,7 @@ impl<D: Dialect> Connector for SqlConnector<D> {
         })
     }
 
-    fn fetch(
-        &mut self,
-        batch: RowBatch,
-    ) -> BoxFuture<'_, Result<(RowBatch, Fetched), PortError>> {
+    fn fetch(&mut self, batch: RowBatch) -> BoxFuture<'_, Result<(RowBatch, Fetched), PortError>> {
         Box::pin(async move {
             let (_, session) = self.session()?;
             session.reader.as_mut().ok_or_else(out_of_order)?.fetch(batch).await
@@ -182,7 +179,7 @@ async fn open<D: Dialect>(
 ) -> Result<Vec<TableQuery<D::Form>>, PortError> {
     let began = Instant::now();
     let left = |now: Instant| query.time_left.map(|left| left.saturating_sub(now - began));
-    D::begin(stop, connection, query.time_left).await?;
+    D::begin(target, stop, connection, query.time_left).await?;
     let mut tables = Vec::with_capacity(query.tables.len());
     for planned in query.tables.iter() {
         let table = D::table(target, connection, planned.name()).await;

@@ -84,6 +84,7 @@ pub(crate) trait Dialect: Send + Sync + 'static {
 
     /// Begins the one read-only transaction and takes its snapshot.
     fn begin(
+        target: &Self::Target,
         stop: &Self::Stop,
         connection: &mut Self::Connection,
         time_left: Option<Duration>,
@@ -142,6 +143,9 @@ pub(crate) trait Dialect: Send + Sync + 'static {
 }
 
 /// The operands of a filter as parameters of one kind; `None` if one of them is not of it.
-pub(crate) fn params(filter: &Filter, param: impl Fn(&Value) -> Option<Param>) -> Option<Vec<Param>> {
+pub(crate) fn params(
+    filter: &Filter,
+    param: impl Fn(&Value) -> Option<Param>,
+) -> Option<Vec<Param>> {
     filter.values().iter().map(param).collect()
 }

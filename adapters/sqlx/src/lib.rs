@@ -5,3 +5,8 @@ mod connector;
 mod dialect;
 mod query;
 mod read;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteConnectors;

@@ -28,9 +28,7 @@ impl<F: Clone> TableQuery<F> {
         planned: &PlannedTable,
         table: &Table<F>,
     ) -> Result<Self, PortError> {
-        let find = |field: &str| {
-            find::<D>(table, field).ok_or_else(|| refused(planned, NO_COLUMN))
-        };
+        let find = |field: &str| find::<D>(table, field).ok_or_else(|| refused(planned, NO_COLUMN));
         let mut selected = Vec::new();
         for field in planned.fields() {
             selected.push(find(field)?);

@@ -73,10 +73,12 @@ impl Desk {
 /// What the reader leaves: its connection, and how it ended.
 type Ended<C> = (C, Result<(), PortError>);
 
+type Reading<C> = Pin<Box<dyn Future<Output = Ended<C>> + Send>>;
+
 /// The cursor over all tables of a query.
 pub(crate) struct Reader<D: Dialect> {
     /// `None` once it has ended.
-    future: Option<Pin<Box<dyn Future<Output = Ended<D::Connection>> + Send>>>,
+    future: Option<Reading<D::Connection>>,
     desk: Desk,
     /// The connection, once the reader has ended.
     connection: Option<D::Connection>,

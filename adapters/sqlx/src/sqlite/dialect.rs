@@ -1,0 +1,247 @@
+//! SQLite as a [`Dialect`].
+//!
+//! Keeps true: the file is opened read-only; a query ends soon after it was told to, or after the
+//! deadline, since the library asks every thousand steps.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fetcher_engine::schema::TableSchema;
+use fetcher_engine::{Category, Filter, PortError, Secret};
+use fetcher_sql::name::identifier;
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::{
+    Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _,
+    SqlSafeStr as _,
+};
+
+use super::NAMING;
+use super::catalogue;
+use super::form::{self, Form, Kind};
+use super::target::{Target, locate};
+use crate::cell::{Cell, Malformed};
+use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table};
+
+/// How many rows the driver's thread stays ahead. Fewer cost a wake-up each, more cost memory where
+/// rows are large.
+const ROWS_AHEAD: usize = 16;
+
+/// Statements that stay prepared: more than a query has tables.
+const STATEMENTS: usize = 64;
+
+/// After how many steps the library asks whether it should go on.
+const STEPS: i32 = 1000;
+
+/// What makes a query end.
+#[derive(Default)]
+pub(super) struct Stop {
+    told: AtomicBool,
+    deadline: Mutex<Option<Instant>>,
+}
+
+impl Stop {
+    fn goes_on(&self) -> bool {
+        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.told.load(Ordering::Relaxed)
+            && deadline.is_none_or(|deadline| Instant::now() < deadline)
+    }
+}
+
+pub(super) struct Sqlite;
+
+impl Dialect for Sqlite {
+    type Target = Target;
+    type Connection = SqliteConnection;
+    type Row = SqliteRow;
+    type Form = Form;
+    type Stop = Arc<Stop>;
+
+    const PARAMS_MAX: usize = 32_766;
+
+    fn is_possible() -> bool {
+        true
+    }
+
+    async fn connect(
+        target: &Target,
+        _: Option<&Secret>,
+    ) -> Result<(SqliteConnection, Arc<Stop>), PortError> {
+        let options = SqliteConnectOptions::new()
+            .filename(locate(&target.host, &target.file)?)
+            .read_only(true)
+            .immutable(target.immutable)
+            .busy_timeout(target.host.busy_timeout)
+            .row_buffer_size(ROWS_AHEAD)
+            .statement_cache_capacity(STATEMENTS)
+            .foreign_keys(false)
+            // The schema is somebody else's: what it calls may only compute.
+            .pragma("trusted_schema", "OFF")
+            .pragma("cell_size_check", "ON")
+            .pragma("query_only", "ON")
+            .disable_statement_logging();
+        let mut connection = options.connect().await.map_err(querying)?;
+        let stop = Arc::new(Stop::default());
+        let asked = Arc::clone(&stop);
+        let mut handle = connection.lock_handle().await.map_err(querying)?;
+        handle.set_progress_handler(STEPS, move || asked.goes_on());
+        drop(handle);
+        for (schema, file) in &target.attached {
+            let file = locate(&target.host, file)?;
+            let file = file.to_str().ok_or_else(|| {
+                PortError::validation().caused_by("the path of an attached file is no text")
+            })?;
+            let sql = format!("ATTACH DATABASE ? AS {}", identifier(schema, '"'));
+            let attach = sqlx::query(AssertSqlSafe(sql)).bind(file);
+            attach.execute(&mut connection).await.map_err(querying)?;
+        }
+        // Only reading shows whether they are databases.
+        let schemas = schemas(target);
+        connection.execute(AssertSqlSafe(touch(&schemas))).await.map_err(querying)?;
+        Ok((connection, stop))
+    }
+
+    async fn discover(
+        _: &Target,
+        connection: &mut SqliteConnection,
+    ) -> Result<Vec<TableSchema>, PortError> {
+        catalogue::tables(connection).await
+    }
+
+    async fn begin(
+        target: &Target,
+        stop: &Arc<Stop>,
+        connection: &mut SqliteConnection,
+        time_left: Option<Duration>,
+    ) -> Result<(), PortError> {
+        let deadline = time_left.and_then(|left| Instant::now().checked_add(left));
+        *stop.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+        connection.execute("BEGIN").await.map_err(querying)?;
+        // The snapshot is that of the first read.
+        let sql = touch(&schemas(target));
+        connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+        Ok(())
+    }
+
+    async fn table(
+        _: &Target,
+        connection: &mut SqliteConnection,
+        name: &str,
+    ) -> Result<Option<Table<Form>>, PortError> {
+        let Some(name) = NAMING.parse(name) else { return Ok(None) };
+        catalogue::table(connection, &name).await
+    }
+
+    fn part(column: &Column<Form>, path: &str) -> Option<Column<Form>> {
+        if column.form.kind != Kind::Json {
+            return None;
+        }
+        let keys: Vec<_> = path.split('.').collect();
+        // No way is known to quote these in a path.
+        if keys.iter().any(|key| key.is_empty() || key.contains(['"', '\\', '\0'])) {
+            return None;
+        }
+        let path = keys.iter().map(|key| format!(".\"{key}\"")).collect::<String>();
+        let path = format!("${path}").replace('\'', "''");
+        // What is no JSON has no parts; without the test it would be an error.
+        let sql = format!("CASE WHEN json_valid({0}) THEN {0} -> '{path}' END", column.sql);
+        let form = Form { plain: false, ..column.form };
+        Some(Column { name: format!("{}.{path}", column.name), sql, form })
+    }
+
+    fn convert(form: &Form, filter: &Filter) -> Option<Filter> {
+        form.convert(filter)
+    }
+
+    fn narrow(column: &Column<Form>, filter: &Filter) -> Option<Narrow> {
+        form::narrow(column, filter)
+    }
+
+    async fn check(connection: &mut SqliteConnection, sql: &str) -> Result<(), sqlx::Error> {
+        connection.prepare(AssertSqlSafe(sql).into_sql_str()).await.map(drop)
+    }
+
+    fn rows<'c>(
+        connection: &'c mut SqliteConnection,
+        sql: String,
+        params: &[Param],
+    ) -> Result<Rows<'c, SqliteRow>, sqlx::Error> {
+        let mut arguments = SqliteArguments::default();
+        for param in params.iter().cloned() {
+            let added = match param {
+                Param::I64(value) => arguments.add(value),
+                Param::F64(value) => arguments.add(value),
+                Param::Text(value) => arguments.add(value),
+                Param::Bytes(value) => arguments.add(value),
+                // Makes none of these.
+                Param::U64(_) => Err("SQLite has no such integers".into()),
+            };
+            added.map_err(sqlx::Error::Encode)?;
+        }
+        Ok(sqlx::query_with(AssertSqlSafe(sql), arguments).fetch(connection))
+    }
+
+    fn cell<'r>(
+        form: &Form,
+        row: &'r SqliteRow,
+        at: usize,
+        _: &'r mut String,
+    ) -> Result<Cell<'r>, Malformed> {
+        form::cell(*form, row, at)
+    }
+
+    fn fault(error: sqlx::Error, late: bool) -> PortError {
+        let category = if late && is_code(&error, INTERRUPT) {
+            Category::Timeout
+        } else if is_code(&error, ERROR) && is_unknown(&error) {
+            Category::Validation
+        } else {
+            Category::Unavailable
+        };
+        PortError::new(category).caused_by(error)
+    }
+
+    async fn stop(stop: &Arc<Stop>) -> Result<(), PortError> {
+        Self::abandon(stop);
+        Ok(())
+    }
+
+    fn abandon(stop: &Arc<Stop>) {
+        stop.told.store(true, Ordering::Relaxed);
+    }
+
+    async fn close(connection: SqliteConnection, _: bool) -> Result<(), PortError> {
+        connection.close().await.map_err(querying)
+    }
+}
+
+/// The result codes that are told apart; see SQLite's "Result and Error Codes".
+const ERROR: i32 = 1;
+const INTERRUPT: i32 = 9;
+
+fn is_code(error: &sqlx::Error, code: i32) -> bool {
+    let found = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    // The lowest byte is the primary code.
+    found.is_some_and(|found| found & 0xFF == code)
+}
+
+/// Whether a name is not known: the only way to tell is the text.
+fn is_unknown(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.message().starts_with("no such"))
+}
+
+/// What went wrong where no deadline counts.
+pub(super) fn querying(error: sqlx::Error) -> PortError {
+    PortError::unavailable().caused_by(error)
+}
+
+fn schemas(target: &Target) -> Vec<String> {
+    let attached = target.attached.iter().map(|(schema, _)| identifier(schema, '"'));
+    ["main".to_owned()].into_iter().chain(attached).collect()
+}
+
+/// One statement that reads from every file.
+fn touch(schemas: &[String]) -> String {
+    let touch = |schema: &String| format!("SELECT count(*) FROM {schema}.sqlite_schema");
+    schemas.iter().map(touch).collect::<Vec<_>>().join(" UNION ALL ")
+}

@@ -1,0 +1,1 @@
+//! SQLite: the connector against real files.
