@@ -3,7 +3,7 @@
 use fetcher_engine::PortError;
 use fetcher_engine::extraction::PlannedTable;
 use fetcher_sql::fault::{NO_COLUMN, NO_FILTER, refused};
-use fetcher_sql::name::TableName;
+use fetcher_sql::name::{TableName, parents};
 use tokio_postgres::types::{Oid, Type};
 
 use crate::catalogue::{CatalogueColumn, Columns};
@@ -82,9 +82,8 @@ impl Source {
         if let Some(source) = whole(field) {
             return Some(source);
         }
-        let (parent, path) = field
-            .rmatch_indices('.')
-            .find_map(|(dot, _)| Some((whole(field.get(..dot)?)?, field.get(dot + 1..)?)))?;
+        let (parent, path) =
+            parents(field).find_map(|(parent, path)| Some((whole(parent)?, path)))?;
         parent.descend(path, catalogue)
     }
 
@@ -106,9 +105,8 @@ impl Source {
         if let Some(source) = field(path) {
             return Some(source);
         }
-        let (parent, rest) = path
-            .rmatch_indices('.')
-            .find_map(|(dot, _)| Some((field(path.get(..dot)?)?, path.get(dot + 1..)?)))?;
+        let (parent, rest) =
+            parents(path).find_map(|(parent, rest)| Some((field(parent)?, rest)))?;
         parent.descend(rest, catalogue)
     }
 }

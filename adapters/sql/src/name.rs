@@ -95,6 +95,11 @@ fn push_part(name: &mut String, part: &str) {
     }
 }
 
+/// Every way to take a dotted path for a parent and the rest of the path, the longest parent first.
+pub fn parents(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    path.rmatch_indices('.').filter_map(|(dot, _)| Some((path.get(..dot)?, path.get(dot + 1..)?)))
+}
+
 /// A name as a quoted identifier; a quote in it is doubled.
 #[must_use]
 pub fn identifier(name: &str, quote: char) -> String {
@@ -139,6 +144,13 @@ mod tests {
         for malformed in ["", ".", "a.", ".a", "a.b.c", "\"a", "\"\"", "\"a\"b", "\"a\"."] {
             assert_eq!(NAMING.parse(malformed), None, "{malformed}");
         }
+    }
+
+    #[test]
+    fn the_longest_parent_comes_first() {
+        let found: Vec<_> = parents("a.b.c").collect();
+        assert_eq!(found, [("a.b", "c"), ("a", "b.c")]);
+        assert_eq!(parents("a").count(), 0);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use fetcher_engine::extraction::PlannedTable;
 use fetcher_engine::{Filter, PortError};
 use fetcher_sql::fault::{NO_COLUMN, NO_FILTER, refused};
+use fetcher_sql::name::parents;
 
 use crate::dialect::{Column, Dialect, Param, Table};
 
@@ -67,8 +68,6 @@ fn find<D: Dialect>(table: &Table<D::Form>, field: &str) -> Option<Column<D::For
     if let Some(column) = whole(field) {
         return Some(column.clone());
     }
-    let (parent, path) = field
-        .rmatch_indices('.')
-        .find_map(|(dot, _)| Some((whole(field.get(..dot)?)?, field.get(dot + 1..)?)))?;
+    let (parent, path) = parents(field).find_map(|(parent, path)| Some((whole(parent)?, path)))?;
     D::part(parent, path)
 }
