@@ -127,7 +127,7 @@ impl Connector for PreparedConnector {
 
 /// Counts the bytes and forgets them.
 #[derive(Default)]
-struct Discard(Arc<AtomicU64>);
+pub(crate) struct Discard(Arc<AtomicU64>);
 
 impl ResultSink for Discard {
     fn open_stream<'a>(

@@ -1,4 +1,4 @@
-//! Measures the engine: `encode`, `memory`, `plan`.
+//! Measures the engine: `encode`, `memory`, `plan`; and its adapters: `postgres`.
 //!
 //! Results go to standard output as `name=value` lines, one to a line and nothing else; notes go to
 //! standard error. A usage error is told there, too, and ends with exit status 2.
@@ -7,11 +7,13 @@
 //! what is compared alternates within each round, so that a noisy machine disturbs all alike.
 
 mod alloc_count;
+mod database;
 mod encode;
 mod fixture;
 mod hand_written;
 mod memory;
 mod plan;
+mod postgres;
 mod rows;
 mod stats;
 
@@ -25,7 +27,9 @@ static ALLOCATOR: alloc_count::Counting = alloc_count::Counting;
 const USAGE: &str = "\
 usage: fetcher-benches encode [--rows N]     store and direct mode beside a hand-written loop
        fetcher-benches memory [--rows A,B]   peak resident memory of store mode, per size
-       fetcher-benches plan                  making a plan from a warm schema cache";
+       fetcher-benches plan                  making a plan from a warm schema cache
+       fetcher-benches postgres --url URL --table NAME [--make-rows N] [--runs N]
+                                             one table, beside the bare driver";
 
 /// Why a benchmark did not come to its end.
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -71,6 +75,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         [memory::CHILD, rows] => memory::child(count(rows)?),
         ["plan"] => plan::run(),
         ["plan", unknown, ..] => Err(usage(&format!("plan takes no {unknown:?}"))),
+        ["postgres", options @ ..] => postgres::run(options),
         [unknown, ..] => Err(usage(&format!("there is no benchmark {unknown:?}"))),
         [] => Err(usage("which benchmark?")),
     }
@@ -89,8 +94,8 @@ fn sizes(options: &[&str], default: &str) -> Result<Vec<u64>, Error> {
 
 fn count(text: &str) -> Result<u64, Error> {
     match text.parse() {
-        Ok(rows) if rows > 0 => Ok(rows),
-        _ => Err(usage(&format!("{text:?} is no number of rows"))),
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(usage(&format!("{text:?} is no number above zero"))),
     }
 }
 

@@ -42,8 +42,13 @@ pub(crate) fn child(rows: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The most resident memory that this process ever had.
-fn peak_bytes() -> Result<u64, Error> {
+/// Forgets the peak so far, where the system can; where it cannot, the next one is too high.
+pub(crate) fn forget_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most resident memory that this process had since then, or ever.
+pub(crate) fn peak_bytes() -> Result<u64, Error> {
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));

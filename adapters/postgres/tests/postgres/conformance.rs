@@ -53,11 +53,14 @@ impl Subject for Postgres {
     fn load<'a>(&'a self, tables: &'a [Table]) -> BoxFuture<'a, Box<dyn Fixture>> {
         Box::pin(async move {
             let db = create(self.0).await;
-            let role = format!(
-                "DO $$ BEGIN CREATE ROLE with_plain LOGIN SUPERUSER PASSWORD '{PASSWORD}';
-                 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-            );
-            let _ = db.client.batch_execute(&role).await;
+            // A server that was given keeps no role of ours.
+            if is_own(self.0) {
+                let role = format!(
+                    "DO $$ BEGIN CREATE ROLE with_plain LOGIN SUPERUSER PASSWORD '{PASSWORD}';
+                     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+                );
+                let _ = db.client.batch_execute(&role).await;
+            }
             db.run("SET TimeZone = 'UTC'").await;
             for table in tables {
                 let columns: Vec<_> = table
@@ -165,6 +168,11 @@ fn literal(value: &Value) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
+/// Whether the server ends with this process.
+fn is_own(server: &Server) -> bool {
+    !server.folder.as_os_str().is_empty()
+}
+
 struct Loaded {
     /// Taken only when it is dropped.
     db: Option<Db>,
@@ -177,7 +185,7 @@ impl Loaded {
     }
 
     fn is_own(&self) -> bool {
-        !self.db().server.folder.as_os_str().is_empty()
+        is_own(self.db().server)
     }
 
     fn input(&self) -> fetcher_engine::ConnectionInput {

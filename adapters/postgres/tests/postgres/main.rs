@@ -5,6 +5,7 @@
 mod conformance;
 mod ending;
 mod filters;
+mod middle;
 mod names;
 mod security;
 mod server;

@@ -84,8 +84,8 @@ host all only_tls 127.0.0.1/32 reject
 hostssl all with_certificate 127.0.0.1/32 cert
 hostnossl all plain_only 127.0.0.1/32 trust
 host all plain_only 127.0.0.1/32 reject
-host all with_password 127.0.0.1/32 scram-sha-256
-host all with_plain 127.0.0.1/32 password
+host all with_password,with_binding,overheard 127.0.0.1/32 scram-sha-256
+host all with_plain,overheard_plain 127.0.0.1/32 password
 host all with_md5 127.0.0.1/32 md5
 host all all 127.0.0.1/32 trust
 ";
@@ -101,7 +101,7 @@ cp server.crt server.key root.crt data
 chmod 600 data/server.key
 "$2/postgres" -D data -k "$1" -p "$3" -c listen_addresses=127.0.0.1 -c fsync=off \
   -c ssl=on -c ssl_ca_file=root.crt -c max_connections=200 \
-  -c log_destination=stderr >server.log 2>&1 </dev/null &
+  -c log_destination=stderr -c log_line_prefix='%m [%p] %u: ' >server.log 2>&1 </dev/null &
 cat >/dev/null
 kill -INT $! && wait $! || true
 cd /

@@ -100,6 +100,40 @@ pub(crate) async fn drain(
     }
 }
 
+/// Reads without keeping; rows, bytes, and the most bytes that one batch held.
+pub(crate) async fn count(
+    db: &Db,
+    table: &str,
+    fields: &[&str],
+    filters: Vec<Filter>,
+) -> (u64, usize, usize) {
+    let planned = PlannedTable::new(table, fields.iter().copied(), filters);
+    let mut connector = db.connector().await;
+    connector.open(Query::new([planned].into())).await.map_err(told).unwrap();
+    let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "pg"));
+    let (mut rows, mut bytes, mut most) = (0, 0, 0);
+    loop {
+        let (filled, fetched) = connector.fetch(batch).await.map_err(told).unwrap();
+        batch = filled;
+        rows += batch.rows();
+        bytes += batch.encoded().len();
+        most = most.max(batch.encoded().len());
+        batch.clear();
+        if fetched == Fetched::End {
+            break;
+        }
+    }
+    connector.close().await.map_err(told).unwrap();
+    (rows, bytes, most)
+}
+
+/// The most memory that this process has had, in megabytes, where the system tells.
+pub(crate) fn peak_mb() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? / 1024)
+}
+
 /// Runs a test with a database of its own, or skips it.
 pub(crate) fn with_db(test: impl AsyncFnOnce(&Db)) {
     if let Some(server) = server::any() {

@@ -1,40 +1,8 @@
-//! Large results: a cell of 100 MB, and many rows in constant memory.
+//! Large results: a cell of 100 MB, wide rows, batches of bounded size.
 
-use fetcher_engine::encode::{Format, RowBatch, StepShape};
-use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{Fetched, Query};
 use fetcher_engine::{Filter, Value};
 
-use crate::support::{Db, told, with_db};
-
-/// Reads without keeping; rows, bytes, and the most bytes that one batch held.
-async fn count(db: &Db, table: &str, fields: &[&str], filters: Vec<Filter>) -> (u64, usize, usize) {
-    let planned = PlannedTable::new(table, fields.iter().copied(), filters);
-    let mut connector = db.connector().await;
-    connector.open(Query::new([planned].into())).await.map_err(told).unwrap();
-    let mut batch = RowBatch::new(StepShape::open(Format::Ndjson, "pg"));
-    let (mut rows, mut bytes, mut most) = (0, 0, 0);
-    loop {
-        let (filled, fetched) = connector.fetch(batch).await.map_err(told).unwrap();
-        batch = filled;
-        rows += batch.rows();
-        bytes += batch.encoded().len();
-        most = most.max(batch.encoded().len());
-        batch.clear();
-        if fetched == Fetched::End {
-            break;
-        }
-    }
-    connector.close().await.map_err(told).unwrap();
-    (rows, bytes, most)
-}
-
-/// The most memory that this process has had, in megabytes, where the system tells.
-fn peak_mb() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? / 1024)
-}
+use crate::support::{count, peak_mb, with_db};
 
 #[test]
 fn many_rows_come_in_batches_of_bounded_size() {
