@@ -1,0 +1,1 @@
+//! Filters at the server.

@@ -1,0 +1,9 @@
+//! MySQL and MariaDB against a real server: that of `FETCHER_TEST_MYSQL` (a URL), or one that is
+//! started from the installed binaries in a temporary folder. Where there is neither, each test
+//! says `SKIP` on stderr; `FETCHER_TEST_FORBID_SKIP=1` makes that a failure.
+
+mod conformance;
+mod filters;
+mod server;
+mod support;
+mod types;
