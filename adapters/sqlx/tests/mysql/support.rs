@@ -10,7 +10,7 @@ use fetcher_engine::ports::{
     BoxFuture, Connector, ConnectorContext, ConnectorFactory, CredentialResolver, Fetched, Query,
 };
 use fetcher_engine::{ConnectionDescriptor, ConnectionInput, Filter, PortError, Secret, TenantId};
-use fetcher_sqlx::MySqlConnectors;
+use fetcher_sqlx::{MySqlConnectors, SslMode};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use tokio::sync::Mutex;
@@ -204,7 +204,10 @@ pub(crate) fn input(server: &Server, database: &str) -> ConnectionInput {
 }
 
 pub(crate) fn factory(server: &Server) -> MySqlConnectors {
-    let connectors = MySqlConnectors::new().connect_timeout(Duration::from_secs(20));
+    // TLS has tests of its own.
+    let connectors = MySqlConnectors::new()
+        .connect_timeout(Duration::from_secs(20))
+        .default_ssl_mode(SslMode::Disable);
     match &server.password {
         Some(password) => connectors.credentials(Arc::new(Fixed(password.clone()))),
         None => connectors,
