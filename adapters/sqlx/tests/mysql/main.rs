@@ -3,7 +3,11 @@
 //! says `SKIP` on stderr; `FETCHER_TEST_FORBID_SKIP=1` makes that a failure.
 
 mod conformance;
+mod ending;
 mod filters;
+mod names;
+mod security;
 mod server;
 mod support;
 mod types;
+mod volume;
