@@ -2,13 +2,15 @@
 //! is what counts.
 
 #[path = "mysql/server.rs"]
+#[expect(dead_code, reason = "what only the other tests need")]
 mod server;
 #[path = "mysql/support.rs"]
+#[expect(dead_code, reason = "what only the other tests need")]
 mod support;
 
 use fetcher_engine::ports::Fetched;
 
-use support::{batch, planned, told, with_db, with_own_db};
+use support::{batch, planned, told, with_db};
 
 /// The most memory that this process has had, in megabytes, where the system tells.
 fn peak_mb() -> Option<usize> {
@@ -47,10 +49,4 @@ fn five_million_rows() {
             assert!(after - before < 20, "{before} MB before, {after} MB after");
         }
     });
-}
-
-/// The helpers that only the other tests use.
-#[test]
-fn a_server_of_our_own_is_there_or_skipped() {
-    with_own_db(async |db| assert!(db.server.is_own()));
 }

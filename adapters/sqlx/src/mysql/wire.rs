@@ -367,3 +367,99 @@ fn bits<'r>(bytes: &[u8], width: u8, scratch: &'r mut String) -> Result<Cell<'r>
     let _ = write!(scratch, "{value:0width$b}", width = usize::from(width));
     Ok(Cell::Text(scratch))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIRES: [Wire; 14] = [
+        Wire::I8,
+        Wire::U8,
+        Wire::I16,
+        Wire::U16,
+        Wire::I32,
+        Wire::U32,
+        Wire::I64,
+        Wire::U64,
+        Wire::F32,
+        Wire::F64,
+        Wire::Year,
+        Wire::Moment,
+        Wire::Time,
+        Wire::Bytes,
+    ];
+
+    fn forms() -> Vec<Form> {
+        let mut forms = vec![
+            Form::Integer,
+            Form::Unsigned,
+            Form::Year,
+            Form::Decimal,
+            Form::Float { fixed: false },
+            Form::Double { fixed: true },
+            Form::Text { plain: true },
+            Form::Word,
+            Form::Bytes,
+            Form::Date,
+            Form::Json,
+            Form::Geometry,
+            Form::Other,
+        ];
+        for number in [0, 1, 6, 7, 64, 65, 255] {
+            forms.push(Form::Bit { width: number });
+            forms.push(Form::DateTime { digits: number });
+            forms.push(Form::Timestamp { digits: number });
+            forms.push(Form::Time { digits: number });
+        }
+        forms
+    }
+
+    #[test]
+    fn no_bytes_panic() {
+        let mut state = 7_u64;
+        let mut byte = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        let mut scratch = String::new();
+        let mut decoded = 0;
+        for round in 0..400 {
+            let mut bytes: Vec<_> = (0..round % 24).map(|_| byte() % 64).collect();
+            // Half of them have a length in front that is right.
+            if round % 2 == 0 && !bytes.is_empty() {
+                bytes[0] = u8::try_from(bytes.len() - 1).unwrap();
+            }
+            for form in &forms() {
+                for wire in WIRES {
+                    decoded += u32::from(decode(form, wire, &bytes, &mut scratch).is_ok());
+                }
+            }
+        }
+        assert!(decoded > 2_000, "{decoded}");
+    }
+
+    #[test]
+    fn what_is_no_longer_of_its_type_is_malformed() {
+        let mut scratch = String::new();
+        let wrong: [(Form, Wire, &[u8]); 12] = [
+            (Form::Integer, Wire::F32, &[0; 4]),
+            (Form::Float { fixed: false }, Wire::I32, &[0; 4]),
+            (Form::Integer, Wire::I32, &[0; 3]),
+            (Form::Unsigned, Wire::I64, &[255; 8]),
+            (Form::Integer, Wire::U64, &[255; 8]),
+            (Form::Text { plain: true }, Wire::I8, &[0]),
+            (Form::Integer, Wire::Bytes, b"1"),
+            (Form::Date, Wire::Moment, &[4, 0xE8, 7, 13, 1]),
+            (Form::Date, Wire::Moment, &[5, 0xE8, 7, 1, 1]),
+            (Form::DateTime { digits: 0 }, Wire::Moment, &[7, 0xE8, 7, 1, 1, 24, 0, 0]),
+            (Form::Time { digits: 0 }, Wire::Time, &[8, 0, 0, 0, 0, 0, 0, 60, 0]),
+            (Form::Decimal, Wire::Bytes, &[0xFF]),
+        ];
+        for (form, wire, bytes) in wrong {
+            let cell = decode(&form, wire, bytes, &mut scratch);
+            assert!(cell.is_err(), "{form:?} {wire:?}: {cell:?}");
+        }
+        let text = decode(&Form::Word, Wire::Bytes, &[0xFF], &mut scratch);
+        assert!(matches!(text, Ok(Cell::Bytes([0xFF]))), "{text:?}");
+    }
+}
