@@ -121,8 +121,8 @@
 //! # Filters
 //!
 //! Operands are converted to the column's kind. Types that are strings compare as those strings, by
-//! their bytes: text whatever its collation is, `ENUM` by its label, `TIME` and `BIT` by their text.
-//! A date that is none equals nothing, differs from nothing and is never kept.
+//! their bytes: text whatever its collation is, `ENUM` by its label, `TIME` and `BIT` by their
+//! text. A date that is none equals nothing, differs from nothing and is never kept.
 //!
 //! The server narrows what is read where that is sure: comparisons of numbers, dates and bytes, and
 //! equality of text in `utf8mb4`, use an index. It is not asked, and whole tables are read, for
