@@ -1,4 +1,4 @@
-//! Measures the engine: `encode`, `memory`, `plan`; and its adapters: `postgres`.
+//! Measures the engine: `encode`, `memory`, `plan`; and its adapters: `postgres`, `sqlite`.
 //!
 //! Results go to standard output as `name=value` lines, one to a line and nothing else; notes go to
 //! standard error. A usage error is told there, too, and ends with exit status 2.
@@ -7,6 +7,7 @@
 //! what is compared alternates within each round, so that a noisy machine disturbs all alike.
 
 mod alloc_count;
+mod by_sqlx;
 mod database;
 mod encode;
 mod fixture;
@@ -15,6 +16,7 @@ mod memory;
 mod plan;
 mod postgres;
 mod rows;
+mod sqlite;
 mod stats;
 
 use std::env;
@@ -28,8 +30,10 @@ const USAGE: &str = "\
 usage: fetcher-benches encode [--rows N]     store and direct mode beside a hand-written loop
        fetcher-benches memory [--rows A,B]   peak resident memory of store mode, per size
        fetcher-benches plan                  making a plan from a warm schema cache
-       fetcher-benches postgres --url URL --table NAME [--make-rows N] [--runs N]
-                                             one table, beside the bare driver";
+       fetcher-benches postgres --url URL [--table NAME] [--make-rows N] [--runs N]
+       fetcher-benches sqlite [--url PATH] [--table NAME] [--make-rows N] [--runs N]
+                                             one table, beside the bare driver; without a path
+                                             a file is made";
 
 /// Why a benchmark did not come to its end.
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -76,6 +80,7 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["plan"] => plan::run(),
         ["plan", unknown, ..] => Err(usage(&format!("plan takes no {unknown:?}"))),
         ["postgres", options @ ..] => postgres::run(options),
+        ["sqlite", options @ ..] => sqlite::run(options),
         [unknown, ..] => Err(usage(&format!("there is no benchmark {unknown:?}"))),
         [] => Err(usage("which benchmark?")),
     }
