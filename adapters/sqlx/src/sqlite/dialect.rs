@@ -23,10 +23,6 @@ use super::target::{Target, locate};
 use crate::cell::{Cell, Malformed};
 use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table};
 
-/// How many rows the driver's thread stays ahead. Fewer cost a wake-up each, more cost memory where
-/// rows are large.
-const ROWS_AHEAD: usize = 16;
-
 /// Statements that stay prepared: more than a query has tables.
 const STATEMENTS: usize = 64;
 
@@ -72,7 +68,7 @@ impl Dialect for Sqlite {
             .read_only(true)
             .immutable(target.immutable)
             .busy_timeout(target.host.busy_timeout)
-            .row_buffer_size(ROWS_AHEAD)
+            .row_buffer_size(target.host.rows_ahead)
             .statement_cache_capacity(STATEMENTS)
             .foreign_keys(false)
             // The schema is somebody else's: what it calls may only compute.

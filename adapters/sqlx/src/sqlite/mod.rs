@@ -35,8 +35,9 @@
 //! `open` begins one transaction and takes its snapshot of all files at once. As long as it lasts,
 //! a writer of a file that is not in WAL mode waits with its commit. A file that is locked is waited
 //! for as long as [`SqliteConnectors::busy_timeout`] says. A thread of the driver's runs the query
-//! and stays up to sixteen rows ahead; memory does not grow with the table. A call that is dropped,
-//! a cursor that is closed before its end, and the deadline interrupt the query.
+//! and stays up to [sixteen](SqliteConnectors::rows_ahead) rows ahead: memory does not grow with the
+//! table, only with its largest rows. A call that is dropped, a cursor that is closed before its
+//! end, and the deadline interrupt the query.
 //!
 //! # Values
 //!
@@ -105,6 +106,9 @@ use crate::connector::SqlConnector;
 use dialect::Sqlite;
 use target::{Host, Target};
 
+/// How many rows the driver's thread reads ahead where nobody says otherwise.
+const ROWS_AHEAD: usize = 16;
+
 /// `main` is not written.
 const NAMING: Naming = Naming::new("main");
 
@@ -135,10 +139,11 @@ impl Default for SqliteConnectors {
 
 impl SqliteConnectors {
     /// Connectors to any file that the process may read, which wait five seconds for one that is
-    /// locked.
+    /// locked and read sixteen rows ahead.
     #[must_use]
     pub fn new() -> Self {
-        Self { host: Host { within: None, busy_timeout: Duration::from_secs(5) } }
+        let busy_timeout = Duration::from_secs(5);
+        Self { host: Host { within: None, busy_timeout, rows_ahead: ROWS_AHEAD } }
     }
 
     /// Refuses files outside of this folder, also where a link leads there. Relative paths begin
@@ -146,6 +151,15 @@ impl SqliteConnectors {
     #[must_use]
     pub fn within(mut self, folder: impl Into<PathBuf>) -> Self {
         self.host.within = Some(folder.into());
+        self
+    }
+
+    /// How many rows the driver's thread reads ahead, one at least: fewer where rows are huge, since
+    /// each of them is kept in memory; more where they are small, since the threads then wake each
+    /// other less often.
+    #[must_use]
+    pub fn rows_ahead(mut self, rows: usize) -> Self {
+        self.host.rows_ahead = rows.max(1);
         self
     }
 
@@ -173,6 +187,7 @@ impl fmt::Debug for SqliteConnectors {
         f.debug_struct("SqliteConnectors")
             .field("within", &self.host.within)
             .field("busy_timeout", &self.host.busy_timeout)
+            .field("rows_ahead", &self.host.rows_ahead)
             .finish()
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Host {
     /// The folder that files must lie in.
     pub(super) within: Option<PathBuf>,
     pub(super) busy_timeout: Duration,
+    /// How many rows the driver's thread reads ahead.
+    pub(super) rows_ahead: usize,
 }
 
 /// A connection's description, read.
