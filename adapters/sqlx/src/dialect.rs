@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use fetcher_engine::schema::TableSchema;
+#[cfg(feature = "sqlite")]
 use fetcher_engine::value::Value;
 use fetcher_engine::{Filter, PortError, Secret};
 use futures_core::Stream;
@@ -143,6 +144,7 @@ pub(crate) trait Dialect: Send + Sync + 'static {
 }
 
 /// The operands of a filter as parameters of one kind; `None` if one of them is not of it.
+#[cfg(feature = "sqlite")]
 pub(crate) fn params(
     filter: &Filter,
     param: impl Fn(&Value) -> Option<Param>,

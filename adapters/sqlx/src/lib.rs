@@ -23,10 +23,16 @@
 mod cell;
 mod connector;
 mod dialect;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 mod query;
 mod read;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+#[cfg(feature = "mysql")]
+pub use fetcher_sql::tls::SslMode;
+#[cfg(feature = "mysql")]
+pub use mysql::MySqlConnectors;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteConnectors;

@@ -1,0 +1,369 @@
+//! The binary protocol: what arrives for a column, and how it becomes a cell.
+//!
+//! Keeps true: a value is decoded by what the server says that it sends, and has to be of the
+//! family that the catalogue promised; every length is checked, so nothing that a server sends can
+//! panic here.
+
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use fetcher_engine::value::{Date, Instant, Time, Timestamp};
+use futures_core::Stream;
+use sqlx::mysql::{MySqlConnection, MySqlRow, MySqlTypeInfo};
+use sqlx::{AssertSqlSafe, Column as _, Decode, MySql, Row as _, Type, TypeInfo as _};
+
+use super::form::Form;
+use super::geometry;
+use crate::cell::{Cell, Malformed};
+use crate::dialect::{Param, Rows};
+
+/// What the server sends for a column.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wire {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+    Year,
+    /// A date, with or without a time of day.
+    Moment,
+    Time,
+    /// Anything with a length in front.
+    Bytes,
+}
+
+impl Wire {
+    fn of(info: &MySqlTypeInfo) -> Self {
+        match info.name() {
+            // The driver's name for TINYINT(1), which may be unsigned all the same.
+            "BOOLEAN" if *info == <u8 as Type<MySql>>::type_info() => Self::U8,
+            "BOOLEAN" | "TINYINT" => Self::I8,
+            "TINYINT UNSIGNED" => Self::U8,
+            "SMALLINT" => Self::I16,
+            "SMALLINT UNSIGNED" => Self::U16,
+            "INT" | "MEDIUMINT" => Self::I32,
+            "INT UNSIGNED" | "MEDIUMINT UNSIGNED" => Self::U32,
+            "BIGINT" => Self::I64,
+            "BIGINT UNSIGNED" => Self::U64,
+            "FLOAT" => Self::F32,
+            "DOUBLE" => Self::F64,
+            "YEAR" => Self::Year,
+            "DATE" | "DATETIME" | "TIMESTAMP" => Self::Moment,
+            "TIME" => Self::Time,
+            _ => Self::Bytes,
+        }
+    }
+}
+
+/// A row, and what each of its columns is.
+pub(crate) struct Row {
+    row: MySqlRow,
+    wires: Arc<[Wire]>,
+}
+
+/// The rows of one result; what its columns are is looked at once.
+struct Decoded<'c> {
+    rows: Pin<Box<dyn Stream<Item = Result<MySqlRow, sqlx::Error>> + Send + 'c>>,
+    wires: Option<Arc<[Wire]>>,
+}
+
+impl Stream for Decoded<'_> {
+    type Item = Result<Row, sqlx::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.rows.as_mut().poll_next(cx).map(|row| {
+            row.map(|row| {
+                row.map(|row| {
+                    let wires = self.wires.get_or_insert_with(|| {
+                        row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
+                    });
+                    Row { wires: Arc::clone(wires), row }
+                })
+            })
+        })
+    }
+}
+
+/// Runs a statement, prepared and in binary.
+pub(super) fn rows<'c>(
+    connection: &'c mut MySqlConnection,
+    sql: String,
+    params: &[Param],
+) -> Result<Rows<'c, Row>, sqlx::Error> {
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for param in params {
+        query = match param {
+            Param::I64(value) => query.bind(*value),
+            Param::U64(value) => query.bind(*value),
+            Param::F64(value) => query.bind(*value),
+            Param::Text(value) => query.bind(value.clone()),
+            Param::Bytes(value) => query.bind(value.clone()),
+        };
+    }
+    Ok(Box::pin(Decoded { rows: query.fetch(connection), wires: None }))
+}
+
+/// All rows of a question to the catalogue, each a list of texts.
+pub(super) async fn texts(
+    connection: &mut MySqlConnection,
+    sql: &str,
+    params: &[&str],
+) -> Result<Vec<Vec<Option<String>>>, sqlx::Error> {
+    let mut query = sqlx::query(AssertSqlSafe(sql.to_owned()));
+    for param in params {
+        query = query.bind((*param).to_owned());
+    }
+    let rows = query.fetch_all(connection).await?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let cells = |row: &MySqlRow| (0..row.len()).map(|at| raw(row, at).map(text)).collect();
+    Ok(rows.iter().map(cells).collect())
+}
+
+/// The bytes of a value. The driver's own idea of null includes zero dates, so it is not asked.
+fn raw(row: &MySqlRow, at: usize) -> Option<&[u8]> {
+    <&[u8] as Decode<MySql>>::decode(row.try_get_raw(at).ok()?).ok()
+}
+
+/// The value at a place of a row.
+pub(super) fn cell<'r>(
+    form: &Form,
+    row: &'r Row,
+    at: usize,
+    scratch: &'r mut String,
+) -> Result<Cell<'r>, Malformed> {
+    let wire = *row.wires.get(at).ok_or(Malformed)?;
+    let Some(bytes) = raw(&row.row, at) else { return Ok(Cell::Null) };
+    decode(form, wire, bytes, scratch)
+}
+
+fn decode<'r>(
+    form: &Form,
+    wire: Wire,
+    bytes: &'r [u8],
+    scratch: &'r mut String,
+) -> Result<Cell<'r>, Malformed> {
+    match (form, wire) {
+        (Form::Integer | Form::Unsigned | Form::Year, _) => integer(form, wire, bytes),
+        (Form::Float { .. }, Wire::F32) => Ok(Cell::F32(f32::from_le_bytes(array(bytes)?))),
+        (Form::Double { .. }, Wire::F64) => Ok(Cell::F64(f64::from_le_bytes(array(bytes)?))),
+        (Form::Date, Wire::Moment) => date(bytes, scratch),
+        (Form::DateTime { digits }, Wire::Moment) => {
+            moment(bytes, *digits, scratch, |date, time| {
+                Some(Cell::Timestamp(Timestamp::from_date_time(date, time)?))
+            })
+        }
+        (Form::Timestamp { digits }, Wire::Moment) => {
+            moment(bytes, *digits, scratch, |date, time| {
+                Some(Cell::Instant(Instant::from_date_time(date, time)?))
+            })
+        }
+        (Form::Time { digits }, Wire::Time) => time(bytes, *digits, scratch),
+        (_, Wire::Bytes) => lengthy(form, bytes, scratch),
+        // The column is of another type than it was when the statement was made.
+        _ => Err(Malformed),
+    }
+}
+
+/// What arrives with its length in front.
+fn lengthy<'r>(
+    form: &Form,
+    bytes: &'r [u8],
+    scratch: &'r mut String,
+) -> Result<Cell<'r>, Malformed> {
+    // Text that is none goes out as what it is.
+    let text = || std::str::from_utf8(bytes).map_or(Cell::Bytes(bytes), Cell::Text);
+    match form {
+        Form::Text { .. } | Form::Word => Ok(text()),
+        Form::Bytes | Form::Other => Ok(Cell::Bytes(bytes)),
+        Form::Json => Ok(std::str::from_utf8(bytes).map_or(Cell::Bytes(bytes), Cell::Json)),
+        Form::Decimal => std::str::from_utf8(bytes).map(Cell::Decimal).map_err(|_| Malformed),
+        Form::Bit { width } => bits(bytes, *width, scratch),
+        Form::Geometry => {
+            let is_known = geometry::write(scratch, bytes).is_some();
+            Ok(if is_known { Cell::Text(scratch) } else { Cell::Bytes(bytes) })
+        }
+        _ => Err(Malformed),
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Malformed> {
+    bytes.try_into().map_err(|_| Malformed)
+}
+
+fn integer<'r>(form: &Form, wire: Wire, bytes: &[u8]) -> Result<Cell<'r>, Malformed> {
+    let value = match wire {
+        Wire::I8 => i8::from_le_bytes(array(bytes)?).into(),
+        Wire::U8 => u8::from_le_bytes(array(bytes)?).into(),
+        Wire::I16 => i16::from_le_bytes(array(bytes)?).into(),
+        Wire::U16 | Wire::Year => u16::from_le_bytes(array(bytes)?).into(),
+        Wire::I32 => i32::from_le_bytes(array(bytes)?).into(),
+        Wire::U32 => u32::from_le_bytes(array(bytes)?).into(),
+        Wire::I64 => i64::from_le_bytes(array(bytes)?).into(),
+        Wire::U64 => u64::from_le_bytes(array(bytes)?).into(),
+        _ => return Err(Malformed),
+    };
+    let value: i128 = value;
+    match form {
+        Form::Unsigned => u64::try_from(value).map(Cell::U64).map_err(|_| Malformed),
+        _ => i64::try_from(value).map(Cell::I64).map_err(|_| Malformed),
+    }
+}
+
+/// The parts of a date and a time of day, any of which may be zero.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    year: u16,
+    month: u8,
+    day: u8,
+    hour: u8,
+    minute: u8,
+    second: u8,
+    micros: u32,
+}
+
+impl Parts {
+    /// What is left out at the end is zero.
+    fn read(bytes: &[u8]) -> Result<Self, Malformed> {
+        let [len, bytes @ ..] = bytes else { return Err(Malformed) };
+        if usize::from(*len) != bytes.len() {
+            return Err(Malformed);
+        }
+        let mut parts = Self::default();
+        if bytes.is_empty() {
+            return Ok(parts);
+        }
+        let (date, clock) = bytes.split_at_checked(4).ok_or(Malformed)?;
+        let [low, high, month, day] = array(date)?;
+        (parts.year, parts.month, parts.day) = (u16::from_le_bytes([low, high]), month, day);
+        match clock {
+            [] => {}
+            [hour, minute, second, micros @ ..] => {
+                (parts.hour, parts.minute, parts.second) = (*hour, *minute, *second);
+                if !micros.is_empty() {
+                    parts.micros = u32::from_le_bytes(array(micros)?);
+                }
+            }
+            _ => return Err(Malformed),
+        }
+        let is_possible = parts.year <= 9999
+            && parts.month <= 12
+            && parts.day <= 31
+            && parts.hour <= 23
+            && parts.minute <= 59
+            && parts.second <= 59
+            && parts.micros <= 999_999;
+        is_possible.then_some(parts).ok_or(Malformed)
+    }
+
+    /// The date, if it is one.
+    fn date(&self) -> Option<Date> {
+        if self.year == 0 {
+            return None;
+        }
+        Date::from_ymd(self.year.into(), self.month, self.day)
+    }
+
+    fn push_date(&self, out: &mut String) {
+        // PROOF: writing to a string cannot fail.
+        let _ = write!(out, "{:04}-{:02}-{:02}", self.year, self.month, self.day);
+    }
+
+    fn push_clock(&self, out: &mut String, digits: u8) {
+        // PROOF: writing to a string cannot fail.
+        let _ = write!(out, "{:02}:{:02}:{:02}", self.hour, self.minute, self.second);
+        push_fraction(out, self.micros, digits);
+    }
+}
+
+/// As many digits as the column has.
+fn push_fraction(out: &mut String, micros: u32, digits: u8) {
+    if digits > 0 {
+        // PROOF: writing to a string cannot fail.
+        let _ = write!(out, ".{micros:06}");
+        out.truncate(out.len() - 6_usize.saturating_sub(digits.into()));
+    }
+}
+
+fn date<'r>(bytes: &[u8], scratch: &'r mut String) -> Result<Cell<'r>, Malformed> {
+    let parts = Parts::read(bytes)?;
+    if let Some(date) = parts.date() {
+        return Ok(Cell::Date(date));
+    }
+    scratch.clear();
+    parts.push_date(scratch);
+    Ok(Cell::Text(scratch))
+}
+
+fn moment<'r>(
+    bytes: &[u8],
+    digits: u8,
+    scratch: &'r mut String,
+    cell: impl FnOnce(Date, Time) -> Option<Cell<'static>>,
+) -> Result<Cell<'r>, Malformed> {
+    let parts = Parts::read(bytes)?;
+    if let Some(date) = parts.date() {
+        let nanos = parts.micros * 1000;
+        let time = Time::from_hms_nano(parts.hour, parts.minute, parts.second, nanos);
+        return time.and_then(|time| cell(date, time)).ok_or(Malformed);
+    }
+    scratch.clear();
+    parts.push_date(scratch);
+    scratch.push(' ');
+    parts.push_clock(scratch, digits);
+    Ok(Cell::Text(scratch))
+}
+
+/// A time of day or a span, as the server shows it: `-838:59:59.000`.
+fn time<'r>(bytes: &[u8], digits: u8, scratch: &'r mut String) -> Result<Cell<'r>, Malformed> {
+    let [len, bytes @ ..] = bytes else { return Err(Malformed) };
+    if usize::from(*len) != bytes.len() {
+        return Err(Malformed);
+    }
+    let (is_negative, days, [hours, minutes, seconds], micros) = match bytes {
+        [] => (0, 0, [0; 3], 0),
+        [sign, rest @ ..] => {
+            let (days, rest) = rest.split_at_checked(4).ok_or(Malformed)?;
+            let (clock, micros) = rest.split_at_checked(3).ok_or(Malformed)?;
+            let micros = if micros.is_empty() { 0 } else { u32::from_le_bytes(array(micros)?) };
+            (*sign, u32::from_le_bytes(array(days)?), array(clock)?, micros)
+        }
+    };
+    if days > 999 || hours > 23 || minutes > 59 || seconds > 59 || micros > 999_999 {
+        return Err(Malformed);
+    }
+    scratch.clear();
+    if is_negative != 0 {
+        scratch.push('-');
+    }
+    let hours = days * 24 + u32::from(hours);
+    // PROOF: writing to a string cannot fail.
+    let _ = write!(scratch, "{hours:02}:{minutes:02}:{seconds:02}");
+    push_fraction(scratch, micros, digits);
+    Ok(Cell::Text(scratch))
+}
+
+/// Exactly as many zeros and ones as the column is wide. Leading bytes may be left out.
+fn bits<'r>(bytes: &[u8], width: u8, scratch: &'r mut String) -> Result<Cell<'r>, Malformed> {
+    let mut value = 0_u64;
+    for byte in bytes {
+        if value >> 56 != 0 {
+            return Err(Malformed);
+        }
+        value = value << 8 | u64::from(*byte);
+    }
+    if width == 0 || width > 64 || (width < 64 && value >> width != 0) {
+        return Err(Malformed);
+    }
+    scratch.clear();
+    // PROOF: writing to a string cannot fail.
+    let _ = write!(scratch, "{value:0width$b}", width = usize::from(width));
+    Ok(Cell::Text(scratch))
+}
