@@ -27,9 +27,13 @@ const TENANT: &str = "bench";
 const DATASOURCE: &str = "db";
 const KIND: &str = "database";
 
+/// The table where no other is named.
+const TABLE: &str = "fetcher_bench_flights";
+
 /// Which table, and how often.
 pub(crate) struct Options<'a> {
-    pub(crate) url: &'a str,
+    /// Where the database is; `None` where it can be made.
+    pub(crate) url: Option<&'a str>,
     pub(crate) table: &'a str,
     /// Makes the table anew, with so many rows.
     pub(crate) make_rows: Option<u64>,
@@ -37,14 +41,14 @@ pub(crate) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads `--url URL --table NAME [--make-rows N] [--runs N]`.
+    /// Reads `[--url URL] [--table NAME] [--make-rows N] [--runs N]`.
     pub(crate) fn parse(args: &[&'a str]) -> Result<Self, Error> {
-        let (mut url, mut table, mut make_rows, mut runs) = (None, None, None, 5);
+        let (mut url, mut table, mut make_rows, mut runs) = (None, TABLE, None, 5);
         let (pairs, rest) = args.as_chunks::<2>();
         for &[name, value] in pairs {
             match name {
                 "--url" => url = Some(value),
-                "--table" => table = Some(value),
+                "--table" => table = value,
                 "--make-rows" => make_rows = Some(count(value)?),
                 "--runs" => runs = count(value)?,
                 unknown => return Err(usage(&format!("there is no option {unknown:?}"))),
@@ -53,10 +57,12 @@ impl<'a> Options<'a> {
         if let [name] = rest {
             return Err(usage(&format!("{name:?} needs a value")));
         }
-        match (url, table) {
-            (Some(url), Some(table)) => Ok(Self { url, table, make_rows, runs }),
-            _ => Err(usage("which --url and which --table?")),
-        }
+        Ok(Self { url, table, make_rows, runs })
+    }
+
+    /// Where the database is, which must be said.
+    pub(crate) fn url(&self) -> Result<&'a str, Error> {
+        self.url.ok_or_else(|| usage("which --url?"))
     }
 }
 

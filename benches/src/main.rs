@@ -1,4 +1,5 @@
-//! Measures the engine: `encode`, `memory`, `plan`; and its adapters: `postgres`.
+//! Measures the engine: `encode`, `memory`, `plan`; and its adapters: `postgres`, `sqlite`,
+//! `mysql`.
 //!
 //! Results go to standard output as `name=value` lines, one to a line and nothing else; notes go to
 //! standard error. A usage error is told there, too, and ends with exit status 2.
@@ -7,14 +8,17 @@
 //! what is compared alternates within each round, so that a noisy machine disturbs all alike.
 
 mod alloc_count;
+mod by_sqlx;
 mod database;
 mod encode;
 mod fixture;
 mod hand_written;
 mod memory;
+mod mysql;
 mod plan;
 mod postgres;
 mod rows;
+mod sqlite;
 mod stats;
 
 use std::env;
@@ -28,8 +32,11 @@ const USAGE: &str = "\
 usage: fetcher-benches encode [--rows N]     store and direct mode beside a hand-written loop
        fetcher-benches memory [--rows A,B]   peak resident memory of store mode, per size
        fetcher-benches plan                  making a plan from a warm schema cache
-       fetcher-benches postgres --url URL --table NAME [--make-rows N] [--runs N]
-                                             one table, beside the bare driver";
+       fetcher-benches postgres --url URL [--table NAME] [--make-rows N] [--runs N]
+       fetcher-benches mysql --url URL [--table NAME] [--make-rows N] [--runs N]
+       fetcher-benches sqlite [--url PATH] [--table NAME] [--make-rows N] [--runs N]
+                                             one table, beside the bare driver; without a path
+                                             a file is made";
 
 /// Why a benchmark did not come to its end.
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -76,6 +83,8 @@ fn run(args: &[&str]) -> Result<(), Error> {
         ["plan"] => plan::run(),
         ["plan", unknown, ..] => Err(usage(&format!("plan takes no {unknown:?}"))),
         ["postgres", options @ ..] => postgres::run(options),
+        ["mysql", options @ ..] => mysql::run(options),
+        ["sqlite", options @ ..] => sqlite::run(options),
         [unknown, ..] => Err(usage(&format!("there is no benchmark {unknown:?}"))),
         [] => Err(usage("which benchmark?")),
     }

@@ -25,8 +25,9 @@ use crate::database::{Contestant, DRAIN, ENGINE, Extraction, Options, Password, 
 
 /// Runs the benchmark and says its results.
 pub(crate) fn run(args: &[&str]) -> Result<(), Error> {
-    let Options { url, table: name, make_rows, runs } = Options::parse(args)?;
-    let config: Config = url.parse()?;
+    let options = Options::parse(args)?;
+    let config: Config = options.url()?.parse()?;
+    let Options { table: name, make_rows, runs, .. } = options;
     let table = &table::quoted(name);
     // One thread for all of them, the driver's own work included.
     let tokio = runtime::Builder::new_current_thread().enable_all().build()?;

@@ -9,14 +9,14 @@
 //! database is stopped before its connection is closed, also when the connector is dropped.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use fetcher_engine::PortError;
 use fetcher_engine::encode::RowBatch;
 use fetcher_engine::ports::{
     BoxFuture, Connector, ConnectorContext, CredentialResolver, Fetched, Query,
 };
 use fetcher_engine::schema::TableSchema;
+use fetcher_engine::{Category, PortError};
 use fetcher_sql::fault::{NO_TABLE, out_of_order, refused};
 
 use crate::dialect::Dialect;
@@ -145,8 +145,9 @@ impl<D: Dialect> Connector for SqlConnector<D> {
         Box::pin(async move {
             let (target, session) = self.session()?;
             let deadline = query.time_left.and_then(|left| Instant::now().checked_add(left));
-            let tables =
-                call!(session, |stop, connection| open::<D>(target, stop, connection, &query))?;
+            let tables = call!(session, |stop, connection| open::<D>(
+                target, stop, connection, &query, deadline
+            ))?;
             let connection = session.connection.take().ok_or_else(out_of_order)?;
             session.reader = Some(Reader::new(connection, tables, deadline));
             Ok(())
@@ -170,27 +171,40 @@ impl<D: Dialect> Connector for SqlConnector<D> {
     }
 }
 
-/// Begins the transaction and makes the statements of all tables.
+/// Begins the transaction and makes the statements of all tables. What fails when the deadline has
+/// passed has failed of that, unless it is the query's own fault.
 async fn open<D: Dialect>(
     target: &D::Target,
     stop: &D::Stop,
     connection: &mut D::Connection,
     query: &Query,
+    deadline: Option<Instant>,
 ) -> Result<Vec<TableQuery<D::Form>>, PortError> {
-    let began = Instant::now();
-    let left = |now: Instant| query.time_left.map(|left| left.saturating_sub(now - began));
+    let tables = prepare::<D>(target, stop, connection, query).await;
+    let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    tables.map_err(|error| match error.category() {
+        Category::Unavailable if is_late => PortError::from(Category::Timeout).caused_by(error),
+        _ => error,
+    })
+}
+
+async fn prepare<D: Dialect>(
+    target: &D::Target,
+    stop: &D::Stop,
+    connection: &mut D::Connection,
+    query: &Query,
+) -> Result<Vec<TableQuery<D::Form>>, PortError> {
     D::begin(target, stop, connection, query.time_left).await?;
     let mut tables = Vec::with_capacity(query.tables.len());
     for planned in query.tables.iter() {
-        let table = D::table(target, connection, planned.name()).await;
-        let table = table.map_err(|error| error.at_table(planned.name()))?;
+        let at_table = |error: PortError| error.at_table(planned.name());
+        let table = D::table(target, connection, planned.name()).await.map_err(at_table)?;
         let table = table.ok_or_else(|| refused(planned, NO_TABLE))?;
         let query = TableQuery::new::<D>(planned, &table)?;
-        if let Err(error) = D::check(connection, &query.sql).await {
-            let late = left(Instant::now()) == Some(Duration::ZERO);
-            return Err(D::fault(error, late).at_table(planned.name()));
-        }
+        let checked = D::check(connection, &query.sql).await;
+        checked.map_err(|error| at_table(D::fault(error, false)))?;
         tables.push(query);
     }
+    D::settle(target, stop, connection, &tables).await?;
     Ok(tables)
 }

@@ -13,6 +13,7 @@ use fetcher_engine::{Filter, PortError, Secret};
 use futures_core::Stream;
 
 use crate::cell::{Cell, Malformed};
+use crate::query::TableQuery;
 
 /// Rows on their way, borrowed from their connection.
 pub(crate) type Rows<'c, R> = Pin<Box<dyn Stream<Item = Result<R, sqlx::Error>> + Send + 'c>>;
@@ -112,6 +113,18 @@ pub(crate) trait Dialect: Send + Sync + 'static {
         connection: &mut Self::Connection,
         sql: &str,
     ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+
+    /// Called when all statements are made and before the first row, for what depends on them. It
+    /// may put another connection in the place of this one, at the start of a transaction too.
+    fn settle(
+        target: &Self::Target,
+        stop: &Self::Stop,
+        connection: &mut Self::Connection,
+        tables: &[TableQuery<Self::Form>],
+    ) -> impl Future<Output = Result<(), PortError>> + Send {
+        let _ = (target, stop, connection, tables);
+        std::future::ready(Ok(()))
+    }
 
     fn rows<'c>(
         connection: &'c mut Self::Connection,

@@ -11,12 +11,21 @@ use fetcher_sql::name::parents;
 
 use crate::dialect::{Column, Dialect, Param, Table};
 
+/// More conditions than that are a text too deep for some databases, and narrow no further.
+const CONDITIONS_MAX: usize = 100;
+
 /// One table, ready to be read.
 #[derive(Debug)]
 pub(crate) struct TableQuery<F> {
     pub(crate) planned: PlannedTable,
     /// `SELECT … FROM … WHERE …`
     pub(crate) sql: String,
+    /// What stands behind its `FROM`, without the alias.
+    #[cfg(feature = "sqlite")]
+    pub(crate) from: String,
+    /// What is selected.
+    #[cfg(feature = "sqlite")]
+    pub(crate) selected: Vec<String>,
     pub(crate) params: Vec<Param>,
     /// How each selected column is read: those that go out, then those that only a filter sees.
     pub(crate) forms: Vec<F>,
@@ -39,7 +48,8 @@ impl<F: Clone> TableQuery<F> {
             let column = find(filter.field())?;
             let filter = D::convert(&column.form, filter);
             let filter = filter.ok_or_else(|| refused(planned, NO_FILTER))?;
-            if let Some(narrow) = D::narrow(&column, &filter)
+            if conditions.len() < CONDITIONS_MAX
+                && let Some(narrow) = D::narrow(&column, &filter)
                 && params.len() + narrow.params.len() <= D::PARAMS_MAX
             {
                 conditions.push(format!("({})", narrow.sql));
@@ -51,13 +61,23 @@ impl<F: Clone> TableQuery<F> {
                 selected.push(column);
             }
         }
-        let expressions: Vec<_> = selected.iter().map(|column| column.sql.as_str()).collect();
+        let expressions: Vec<_> = selected.iter().map(|column| column.sql.clone()).collect();
         let mut sql = format!("SELECT {} FROM {} AS t", expressions.join(", "), table.sql);
         if !conditions.is_empty() {
             sql = format!("{sql} WHERE {}", conditions.join(" AND "));
         }
         let forms = selected.into_iter().map(|column| column.form).collect();
-        Ok(Self { planned: planned.clone(), sql, params, forms, filters })
+        Ok(Self {
+            planned: planned.clone(),
+            sql,
+            #[cfg(feature = "sqlite")]
+            from: table.sql.clone(),
+            #[cfg(feature = "sqlite")]
+            selected: expressions,
+            params,
+            forms,
+            filters,
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::dialect::{Column, Table};
 /// connection that has just been made are the schema's table only.
 const TABLES: &str = "
 SELECT schema, name, type, wr, strict FROM pragma_table_list
-WHERE type IN ('table', 'view', 'virtual') AND schema <> 'temp'
+WHERE type IN ('table', 'view', 'virtual') AND schema <> 'temp' AND name <> ''
   AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 ORDER BY schema, name";
 
@@ -27,7 +27,8 @@ WHERE type IN ('table', 'view', 'virtual') AND schema = ? AND name = ?
 
 /// `hidden` is 1 for the hidden columns of virtual tables; 2 and 3 for generated columns.
 const COLUMNS: &str = "
-SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1";
+SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?, ?)
+WHERE hidden <> 1 AND name <> ''";
 
 const ENCODING: &str = "SELECT encoding FROM pragma_encoding";
 

@@ -17,15 +17,13 @@ use sqlx::{
 };
 
 use super::NAMING;
+use super::ahead;
 use super::catalogue;
 use super::form::{self, Form, Kind};
 use super::target::{Target, locate};
 use crate::cell::{Cell, Malformed};
 use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table};
-
-/// How many rows the driver's thread stays ahead. Fewer cost a wake-up each, more cost memory where
-/// rows are large.
-const ROWS_AHEAD: usize = 16;
+use crate::query::TableQuery;
 
 /// Statements that stay prepared: more than a query has tables.
 const STATEMENTS: usize = 64;
@@ -67,38 +65,9 @@ impl Dialect for Sqlite {
         target: &Target,
         _: Option<&Secret>,
     ) -> Result<(SqliteConnection, Arc<Stop>), PortError> {
-        let options = SqliteConnectOptions::new()
-            .filename(locate(&target.host, &target.file)?)
-            .read_only(true)
-            .immutable(target.immutable)
-            .busy_timeout(target.host.busy_timeout)
-            .row_buffer_size(ROWS_AHEAD)
-            .statement_cache_capacity(STATEMENTS)
-            .foreign_keys(false)
-            // The schema is somebody else's: what it calls may only compute.
-            .pragma("trusted_schema", "OFF")
-            .pragma("cell_size_check", "ON")
-            .pragma("query_only", "ON")
-            .disable_statement_logging();
-        let mut connection = options.connect().await.map_err(querying)?;
         let stop = Arc::new(Stop::default());
-        let asked = Arc::clone(&stop);
-        let mut handle = connection.lock_handle().await.map_err(querying)?;
-        handle.set_progress_handler(STEPS, move || asked.goes_on());
-        drop(handle);
-        for (schema, file) in &target.attached {
-            let file = locate(&target.host, file)?;
-            let file = file.to_str().ok_or_else(|| {
-                PortError::validation().caused_by("the path of an attached file is no text")
-            })?;
-            let sql = format!("ATTACH DATABASE ? AS {}", identifier(schema, '"'));
-            let attach = sqlx::query(AssertSqlSafe(sql)).bind(file);
-            attach.execute(&mut connection).await.map_err(querying)?;
-        }
-        // Only reading shows whether they are databases.
-        let schemas = schemas(target);
-        connection.execute(AssertSqlSafe(touch(&schemas))).await.map_err(querying)?;
-        Ok((connection, stop))
+        let rows = target.host.rows_ahead.unwrap_or(ahead::MOST);
+        Ok((open(target, &stop, rows).await?, stop))
     }
 
     async fn discover(
@@ -116,11 +85,11 @@ impl Dialect for Sqlite {
     ) -> Result<(), PortError> {
         let deadline = time_left.and_then(|left| Instant::now().checked_add(left));
         *stop.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
-        connection.execute("BEGIN").await.map_err(querying)?;
-        // The snapshot is that of the first read.
-        let sql = touch(&schemas(target));
-        connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
-        Ok(())
+        if let Some(left) = time_left.filter(|left| *left < target.host.busy_timeout) {
+            let sql = format!("PRAGMA busy_timeout = {}", left.as_millis());
+            connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+        }
+        begin(target, connection).await
     }
 
     async fn table(
@@ -159,6 +128,24 @@ impl Dialect for Sqlite {
 
     async fn check(connection: &mut SqliteConnection, sql: &str) -> Result<(), sqlx::Error> {
         connection.prepare(AssertSqlSafe(sql).into_sql_str()).await.map(drop)
+    }
+
+    async fn settle(
+        target: &Target,
+        stop: &Arc<Stop>,
+        connection: &mut SqliteConnection,
+        tables: &[TableQuery<Form>],
+    ) -> Result<(), PortError> {
+        if target.host.rows_ahead.is_some() {
+            return Ok(());
+        }
+        let rows = ahead::measure(connection, tables).await;
+        if rows < ahead::MOST {
+            // The driver takes the number when it connects.
+            *connection = open(target, stop, rows).await?;
+            begin(target, connection).await?;
+        }
+        Ok(())
     }
 
     fn rows<'c>(
@@ -235,13 +222,57 @@ pub(super) fn querying(error: sqlx::Error) -> PortError {
     PortError::unavailable().caused_by(error)
 }
 
-fn schemas(target: &Target) -> Vec<String> {
-    let attached = target.attached.iter().map(|(schema, _)| identifier(schema, '"'));
-    ["main".to_owned()].into_iter().chain(attached).collect()
+/// Opens the files, with so many rows ahead.
+async fn open(
+    target: &Target,
+    stop: &Arc<Stop>,
+    rows_ahead: usize,
+) -> Result<SqliteConnection, PortError> {
+    let options = SqliteConnectOptions::new()
+        .filename(locate(&target.host, &target.file)?)
+        .read_only(true)
+        .immutable(target.immutable)
+        .busy_timeout(target.host.busy_timeout)
+        .row_buffer_size(rows_ahead)
+        .statement_cache_capacity(STATEMENTS)
+        .foreign_keys(false)
+        // The schema is somebody else's: what it calls may only compute.
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .pragma("query_only", "ON")
+        .disable_statement_logging();
+    let mut connection = options.connect().await.map_err(querying)?;
+    let asked = Arc::clone(stop);
+    let mut handle = connection.lock_handle().await.map_err(querying)?;
+    handle.set_progress_handler(STEPS, move || asked.goes_on());
+    drop(handle);
+    for (schema, file) in &target.attached {
+        let file = locate(&target.host, file)?;
+        let file = file.to_str().ok_or_else(|| {
+            PortError::validation().caused_by("the path of an attached file is no text")
+        })?;
+        let sql = format!("ATTACH DATABASE ? AS {}", identifier(schema, '"'));
+        let attach = sqlx::query(AssertSqlSafe(sql)).bind(file);
+        attach.execute(&mut connection).await.map_err(querying)?;
+    }
+    // Only reading shows whether they are databases.
+    let sql = touch(target);
+    connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+    Ok(connection)
+}
+
+async fn begin(target: &Target, connection: &mut SqliteConnection) -> Result<(), PortError> {
+    connection.execute("BEGIN").await.map_err(querying)?;
+    // The snapshot is that of the first read.
+    let sql = touch(target);
+    connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+    Ok(())
 }
 
 /// One statement that reads from every file.
-fn touch(schemas: &[String]) -> String {
-    let touch = |schema: &String| format!("SELECT count(*) FROM {schema}.sqlite_schema");
-    schemas.iter().map(touch).collect::<Vec<_>>().join(" UNION ALL ")
+fn touch(target: &Target) -> String {
+    let attached = target.attached.iter().map(|(schema, _)| identifier(schema, '"'));
+    let schemas = ["main".to_owned()].into_iter().chain(attached);
+    let touch = |schema| format!("SELECT count(*) FROM {schema}.sqlite_schema");
+    schemas.map(touch).collect::<Vec<_>>().join(" UNION ALL ")
 }

@@ -1,14 +1,14 @@
 //! How the cells of a column are read, and what a filter on them may be.
 //!
 //! SQLite keeps types with cells; a column's declared type says what is done to a value on its way
-//! in ("affinity", in SQLite's "Datatypes", section 3). Keeps true: a cell goes out as it is stored,
-//! but for the two declarations that [`Form`] names; an operand is converted to what the column
-//! would have stored, or refused.
+//! in ("affinity", in SQLite's "Datatypes", section 3). Keeps true: a cell goes out as it is
+//! stored, but for the two declarations that [`Form`] names; an operand is converted to what the
+//! column would have stored, or refused.
 
 use fetcher_engine::Filter;
 use fetcher_engine::filter::Operator;
 use fetcher_engine::value::{Value, ValueKind};
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{Sqlite, SqliteRow, SqliteValueRef};
 use sqlx::{Decode, Row as _, TypeInfo as _, ValueRef as _};
 
 use crate::cell::{Cell, Malformed};
@@ -22,7 +22,9 @@ const NEEDLE_MAX: usize = 10_000;
 pub(super) enum Kind {
     Boolean,
     Json,
-    /// Numbers, and nothing but numbers is compared with them.
+    Integer,
+    Real,
+    /// Numbers of either sort, and nothing but numbers is compared with them.
     Number,
     Text,
     Blob,
@@ -55,10 +57,10 @@ impl Kind {
             "" => Self::Any,
             "ANY" if strict => Self::Any,
             // The order is that of SQLite's rules.
-            _ if has(&["INT"]) => Self::Number,
+            _ if has(&["INT"]) => Self::Integer,
             _ if has(&["CHAR", "CLOB", "TEXT"]) => Self::Text,
             _ if has(&["BLOB"]) => Self::Blob,
-            _ if has(&["REAL", "FLOA", "DOUB"]) => Self::Number,
+            _ if has(&["REAL", "FLOA", "DOUB"]) => Self::Real,
             _ => Self::Numeric,
         }
     }
@@ -67,15 +69,20 @@ impl Kind {
 impl Form {
     /// The filter with its operands as the column would have stored them.
     pub(super) fn convert(self, filter: &Filter) -> Option<Filter> {
-        if let Some(kind) = match self.kind {
-            Kind::Boolean => Some(ValueKind::Bool),
-            Kind::Json => Some(ValueKind::Json),
-            Kind::Text => Some(ValueKind::String),
-            Kind::Blob => Some(ValueKind::Bytes),
-            Kind::Number | Kind::Numeric | Kind::Any => None,
-        } {
-            return filter.for_column(kind);
-        }
+        let kind = match self.kind {
+            Kind::Boolean => ValueKind::Bool,
+            Kind::Json => ValueKind::Json,
+            Kind::Integer => ValueKind::I64,
+            Kind::Real => ValueKind::F64,
+            Kind::Text => ValueKind::String,
+            Kind::Blob => ValueKind::Bytes,
+            Kind::Number | Kind::Numeric | Kind::Any => return self.convert_each(filter),
+        };
+        filter.for_column(kind)
+    }
+
+    /// The same for columns whose cells are of several kinds.
+    fn convert_each(self, filter: &Filter) -> Option<Filter> {
         filter.check().ok()?;
         let is_like = filter.operator() == Operator::Like;
         if is_like && self.kind == Kind::Number {
@@ -83,10 +90,10 @@ impl Form {
         }
         let operand = |value: &Value| match value {
             Value::String(_) if is_like => Some(value.clone()),
-            Value::String(_) => match self.kind {
+            Value::String(text) => match self.kind {
                 Kind::Any => Some(value.clone()),
                 Kind::Number => number(value),
-                _ => number(value).or_else(|| Some(value.clone())),
+                _ => numeral(text).or_else(|| Some(value.clone())),
             },
             Value::Bytes(_) => (self.kind != Kind::Number).then(|| value.clone()),
             // Neither is stored as such, and each could be stored in several ways.
@@ -103,16 +110,28 @@ fn number(value: &Value) -> Option<Value> {
     value.convert_to(ValueKind::I64).or_else(|| value.convert_to(ValueKind::F64))
 }
 
+/// The number that SQLite makes of a text in a column of numeric affinity; `None` where it leaves
+/// the text alone. White space around it does not count, and what is too large is infinite.
+fn numeral(text: &str) -> Option<Value> {
+    let text = text.trim_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
+    // Names such as `inf` are numbers to Rust only.
+    text.trim_start_matches(['+', '-'])
+        .starts_with(|c: char| c == '.' || c.is_ascii_digit())
+        .then_some(())?;
+    let integer = text.parse().map(Value::I64).ok();
+    integer.or_else(|| text.parse().map(Value::F64).ok())
+}
+
 /// A condition that holds wherever the filter does.
 ///
-/// Wherever the filter keeps a row, cell and operand are both numbers, both text or both blobs, and
+/// Wherever the filter keeps a row, cell and operand are both numbers, both text or both bytes, and
 /// the operand is not NaN, which SQLite would take for null. Numbers compare by value in SQLite,
-/// too; text and blobs by their bytes under `BINARY`; and no conversion by affinity touches such a
-/// pair, since a column's own affinity leaves what it stored alone and `+` removes any other.
+/// too; text and blobs by their bytes under `BINARY`. No conversion by affinity touches such a
+/// pair: the operand is what the column would have stored, and `+` takes its affinity from a column
+/// that is not a table's own. Text that is no text goes out as bytes and is a text to SQLite.
 pub(super) fn narrow(column: &Column<Form>, filter: &Filter) -> Option<Narrow> {
-    let Form { kind, plain, utf8 } = column.form;
-    let direct = plain && matches!(kind, Kind::Number | Kind::Text | Kind::Blob);
-    let plus = if direct { "" } else { "+" };
+    let Form { plain, utf8, .. } = column.form;
+    let plus = if plain { "" } else { "+" };
     let left = format!("{plus}{} COLLATE BINARY", column.sql);
     let operator = filter.operator();
     if operator == Operator::Like {
@@ -145,12 +164,15 @@ pub(super) fn narrow(column: &Column<Form>, filter: &Filter) -> Option<Narrow> {
         Operator::Between => format!("{left} BETWEEN ? AND ?"),
         Operator::Like => return None,
     };
-    Some(Narrow { sql, params })
+    let has_bytes = params.iter().any(|param| matches!(param, Param::Bytes(_)));
+    let or_text =
+        if has_bytes { format!(" OR typeof({}) = 'text'", column.sql) } else { String::new() };
+    Some(Narrow { sql: sql + &or_text, params })
 }
 
 /// The longest part of a pattern that stands for itself: every text that the pattern describes
-/// contains it. SQLite's own `LIKE` and `GLOB` ignore case or what follows a zero character, and can
-/// take exponential time.
+/// contains it. SQLite's own `LIKE` and `GLOB` ignore case or what follows a zero character, and
+/// can take exponential time.
 fn literal_part(pattern: &str) -> String {
     let (mut longest, mut part) = (String::new(), String::new());
     let mut chars = pattern.chars();
@@ -183,22 +205,26 @@ pub(super) fn cell(form: Form, row: &SqliteRow, at: usize) -> Result<Cell<'_>, M
     let kind = raw.type_info();
     match kind.name() {
         "INTEGER" => {
-            let integer = i64::decode(raw).map_err(|_| Malformed)?;
+            let integer = decode(raw)?;
             Ok(match (form.kind, integer) {
                 (Kind::Boolean, 0 | 1) => Cell::Bool(integer == 1),
                 _ => Cell::I64(integer),
             })
         }
-        "TEXT" => match <&str>::decode(raw) {
+        "TEXT" => match decode::<&str>(raw) {
             Ok(text) if form.kind == Kind::Json => Ok(Cell::Json(text)),
             Ok(text) => Ok(Cell::Text(text)),
             // Text only in name.
-            Err(_) => <&[u8]>::decode(value()?).map(Cell::Bytes).map_err(|_| Malformed),
+            Err(Malformed) => decode(value()?).map(Cell::Bytes),
         },
-        "REAL" => f64::decode(raw).map(Cell::F64).map_err(|_| Malformed),
-        "BLOB" => <&[u8]>::decode(raw).map(Cell::Bytes).map_err(|_| Malformed),
+        "REAL" => decode(raw).map(Cell::F64),
+        "BLOB" => decode(raw).map(Cell::Bytes),
         _ => Err(Malformed),
     }
+}
+
+fn decode<'r, T: Decode<'r, Sqlite>>(value: SqliteValueRef<'r>) -> Result<T, Malformed> {
+    T::decode(value).map_err(|_| Malformed)
 }
 
 #[cfg(test)]
@@ -208,15 +234,15 @@ mod tests {
     #[test]
     fn declarations_mean_what_sqlite_says() {
         for (declared, kind) in [
-            ("INTEGER", Kind::Number),
-            ("unsigned big int", Kind::Number),
-            ("POINT", Kind::Number),
+            ("INTEGER", Kind::Integer),
+            ("unsigned big int", Kind::Integer),
+            ("POINT", Kind::Integer),
             ("VARCHAR(255)", Kind::Text),
-            ("CHARINT", Kind::Number),
+            ("CHARINT", Kind::Integer),
             ("nvarchar", Kind::Text),
             ("BLOB", Kind::Blob),
             ("", Kind::Any),
-            ("double precision", Kind::Number),
+            ("double precision", Kind::Real),
             ("DECIMAL(10,5)", Kind::Number),
             ("STRING", Kind::Numeric),
             ("DATETIME", Kind::Numeric),
@@ -228,6 +254,25 @@ mod tests {
             assert_eq!(Kind::of(declared, false), kind, "{declared}");
         }
         assert_eq!(Kind::of("ANY", true), Kind::Any);
+    }
+
+    #[test]
+    fn numerals_are_what_sqlite_takes_for_numbers() {
+        for (text, number) in [
+            (" 42\n", Value::I64(42)),
+            ("+7", Value::I64(7)),
+            ("-.5", Value::F64(-0.5)),
+            ("5.", Value::F64(5.0)),
+            ("1e400", Value::F64(f64::INFINITY)),
+            ("9223372036854775808", Value::F64(9_223_372_036_854_775_808.0)),
+        ] {
+            assert_eq!(numeral(text), Some(number), "{text}");
+        }
+        for text in
+            ["", " ", "NaN", "inf", "-Infinity", "0x10", "1_000", "1 2", "1e", "\u{a0}1", "."]
+        {
+            assert_eq!(numeral(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -20,9 +20,9 @@
 //! # Tables
 //!
 //! Found are tables, `WITHOUT ROWID` and strict ones too, views and virtual tables; not SQLite's
-//! own (`sqlite_…`) nor the shadow tables of virtual ones. A view that is broken, or a virtual table
-//! whose module is not there, is left out. Of the columns all are found, generated ones too, but
-//! for a virtual table's hidden ones, which are arguments rather than data.
+//! own (`sqlite_…`), the shadow tables of virtual ones, or what has an empty name. A view that is
+//! broken, or a virtual table whose module is not there, is left out. Of the columns all are found,
+//! generated ones too, but for a virtual table's hidden ones, which are arguments rather than data.
 //!
 //! `main` is not written: `main.users` is `users`, a table of an attached file is `NAME.users`. A
 //! part that contains a dot or begins with a double quote is put into double quotes.
@@ -33,10 +33,12 @@
 //! # Reading
 //!
 //! `open` begins one transaction and takes its snapshot of all files at once. As long as it lasts,
-//! a writer of a file that is not in WAL mode waits with its commit. A file that is locked is waited
-//! for as long as [`SqliteConnectors::busy_timeout`] says. A thread of the driver's runs the query
-//! and stays up to sixteen rows ahead; memory does not grow with the table. A call that is dropped,
-//! a cursor that is closed before its end, and the deadline interrupt the query.
+//! a writer of a file that is not in WAL mode waits with its commit. A file that is locked is
+//! waited for as long as [`SqliteConnectors::busy_timeout`] and the deadline allow, and nothing
+//! shortens that. A thread of the driver's runs the query and stays [some
+//! rows](SqliteConnectors::rows_ahead) ahead: memory does not grow with the table, only with its
+//! largest rows. A call that is dropped, a cursor that is closed before its end, and the deadline
+//! interrupt the query.
 //!
 //! # Values
 //!
@@ -67,15 +69,17 @@
 //! | column | operands | compared with |
 //! | --- | --- | --- |
 //! | `BOOLEAN` | booleans | `true` and `false` |
-//! | of integer or real affinity; `NUMERIC`, `DECIMAL`, `NUMBER` | numbers | integers and reals, by value |
+//! | of integer affinity | integers | integers and reals, by value |
+//! | of real affinity | numbers, rounded to the nearest real | the same |
+//! | `NUMERIC`, `DECIMAL`, `NUMBER` | numbers | the same |
 //! | of text affinity | strings | text, by bytes, whatever the collation |
 //! | `BLOB` | bytes | blobs |
-//! | `DATE`, `DATETIME` and others of numeric affinity | strings, numbers; a string that is a number counts as one | text or numbers |
+//! | `DATE`, `DATETIME` and others of numeric affinity | strings, numbers, bytes; a string that is a number counts as one | whatever is of the operand's kind |
 //! | without a type | strings, numbers, bytes | whatever is of the operand's kind |
 //!
 //! A cell of another kind than the operand is never kept, as if it were null. `like` knows text
 //! only. Refused (`validation`, before the first row): operands of other kinds, and any filter on
-//! JSON. Equality and order use an index where the column has one.
+//! JSON. Equality and order use an index where a table's own column has one.
 //!
 //! # Errors
 //!
@@ -87,6 +91,7 @@
 //! | a table or column that is gone, a filter that does not apply | `validation` |
 //! | the deadline | `timeout` |
 
+mod ahead;
 mod catalogue;
 mod dialect;
 mod form;
@@ -138,7 +143,8 @@ impl SqliteConnectors {
     /// locked.
     #[must_use]
     pub fn new() -> Self {
-        Self { host: Host { within: None, busy_timeout: Duration::from_secs(5) } }
+        let busy_timeout = Duration::from_secs(5);
+        Self { host: Host { within: None, busy_timeout, rows_ahead: None } }
     }
 
     /// Refuses files outside of this folder, also where a link leads there. Relative paths begin
@@ -149,10 +155,21 @@ impl SqliteConnectors {
         self
     }
 
+    /// How many rows the driver's thread reads ahead, one at least, whatever the table. Without it
+    /// there are at most 256 and at most about 16 MiB of them, as far as a few dozen rows from all
+    /// over the table can tell; and sixteen of a view and of whatever else has no row numbers.
+    #[must_use]
+    pub fn rows_ahead(mut self, rows: usize) -> Self {
+        // The driver takes no more.
+        self.host.rows_ahead = Some(rows.clamp(1, 1 << 16));
+        self
+    }
+
     /// How long a file that somebody else has locked is waited for.
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
-        self.host.busy_timeout = timeout;
+        // The library counts milliseconds in 31 bits.
+        self.host.busy_timeout = timeout.min(Duration::from_millis(i32::MAX as u64));
         self
     }
 }
@@ -173,6 +190,7 @@ impl fmt::Debug for SqliteConnectors {
         f.debug_struct("SqliteConnectors")
             .field("within", &self.host.within)
             .field("busy_timeout", &self.host.busy_timeout)
+            .field("rows_ahead", &self.host.rows_ahead)
             .finish()
     }
 }

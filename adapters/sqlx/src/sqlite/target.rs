@@ -12,12 +12,17 @@ use fetcher_engine::connection::Endpoint;
 use fetcher_engine::{Category, PortError};
 use fetcher_sql::fault::invalid;
 
+/// The library's own limit.
+const ATTACHED_MAX: usize = 10;
+
 /// What a host decides for all its connections.
 #[derive(Clone)]
 pub(super) struct Host {
     /// The folder that files must lie in.
     pub(super) within: Option<PathBuf>,
     pub(super) busy_timeout: Duration,
+    /// How many rows the driver's thread reads ahead; `None` for as many as seems right.
+    pub(super) rows_ahead: Option<usize>,
 }
 
 /// A connection's description, read.
@@ -46,8 +51,12 @@ impl Target {
             let Some(schema) = schema else {
                 return Err(invalid(format!("the option {option} is not known")));
             };
-            if ["main", "temp"].iter().any(|taken| taken.eq_ignore_ascii_case(schema)) {
+            let known = attached.iter().map(|(schema, _): &(String, _)| schema.as_str());
+            if known.chain(["main", "temp"]).any(|taken| taken.eq_ignore_ascii_case(schema)) {
                 return Err(invalid("the schema of an attached file is taken"));
+            }
+            if attached.len() == ATTACHED_MAX {
+                return Err(invalid("there are more attached files than SQLite takes"));
             }
             attached.push((schema.to_owned(), path_of(value)?));
         }

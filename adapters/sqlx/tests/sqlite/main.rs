@@ -1,1 +1,11 @@
-//! SQLite: the connector against real files.
+//! SQLite: the connector against real files, without an async runtime.
+
+mod conformance;
+mod ending;
+mod files;
+mod filters;
+mod names;
+mod snapshot;
+mod support;
+mod types;
+mod whole;
