@@ -69,26 +69,43 @@ pub(crate) struct Row {
     wires: Arc<[Wire]>,
 }
 
+/// After so many rows that were there already, the executor gets a turn: the driver reads what has
+/// arrived without asking the runtime, so nobody else would ever have one.
+const READY_MAX: u32 = 1024;
+
+type RowStream<'c> = Pin<Box<dyn Stream<Item = Result<MySqlRow, sqlx::Error>> + Send + 'c>>;
+
 /// The rows of one result; what its columns are is looked at once.
 struct Decoded<'c> {
-    rows: Pin<Box<dyn Stream<Item = Result<MySqlRow, sqlx::Error>> + Send + 'c>>,
+    rows: RowStream<'c>,
     wires: Option<Arc<[Wire]>>,
+    /// How many rows did not have to be waited for, one after the other.
+    ready: u32,
 }
 
 impl Stream for Decoded<'_> {
     type Item = Result<Row, sqlx::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.rows.as_mut().poll_next(cx).map(|row| {
-            row.map(|row| {
-                row.map(|row| {
-                    let wires = self.wires.get_or_insert_with(|| {
-                        row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
-                    });
-                    Row { wires: Arc::clone(wires), row }
-                })
-            })
-        })
+        if self.ready == READY_MAX {
+            self.ready = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let row = match self.rows.as_mut().poll_next(cx) {
+            Poll::Ready(Some(Ok(row))) => row,
+            Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending => {
+                self.ready = 0;
+                return Poll::Pending;
+            }
+        };
+        self.ready += 1;
+        let wires = self.wires.get_or_insert_with(|| {
+            row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
+        });
+        Poll::Ready(Some(Ok(Row { wires: Arc::clone(wires), row })))
     }
 }
 
@@ -108,7 +125,7 @@ pub(super) fn rows<'c>(
             Param::Bytes(value) => query.bind(value.clone()),
         };
     }
-    Ok(Box::pin(Decoded { rows: query.fetch(connection), wires: None }))
+    Ok(Box::pin(Decoded { rows: query.fetch(connection), wires: None, ready: 0 }))
 }
 
 /// All rows of a question to the catalogue, each a list of texts.
