@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use fetcher_engine::PortError;
 use fetcher_engine::schema::{FieldSchema, TableSchema};
 use fetcher_sql::name::identifier;
-use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 
 use super::fault;
@@ -27,6 +26,9 @@ const NAMED: &str = "TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS B
 /// Not sequences, and not the catalogue's own views.
 const READABLE: &str = "TABLE_TYPE IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')";
 
+/// The texts of one row.
+type Cells = Vec<Option<String>>;
+
 /// A question whose every answer is text, whatever the server's version calls it.
 fn question(columns: &[&str], table: &str, condition: &str) -> String {
     let columns: Vec<_> = columns.iter().map(|name| format!("CAST({name} AS CHAR)")).collect();
@@ -34,25 +36,23 @@ fn question(columns: &[&str], table: &str, condition: &str) -> String {
     format!("SELECT {columns} FROM information_schema.{table} WHERE {HERE} AND {condition}")
 }
 
-async fn ask(
-    connection: &mut MySqlConnection,
-    sql: &str,
-    params: &[&str],
-) -> Result<Vec<Vec<String>>, PortError> {
-    let rows = texts(connection, sql, params).await;
-    let rows = rows.map_err(|error| fault::querying(error, false))?;
-    let row = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect();
-    Ok(rows.into_iter().map(row).collect())
+async fn ask(link: &mut Link, sql: &str, params: &[&str]) -> Result<Vec<Cells>, PortError> {
+    texts(&mut link.connection, sql, params).await.map_err(|error| link.fault(error))
+}
+
+/// The same where no answer is null.
+async fn names(link: &mut Link, sql: &str, params: &[&str]) -> Result<Vec<Vec<String>>, PortError> {
+    let row = |row: Cells| row.into_iter().map(Option::unwrap_or_default).collect();
+    Ok(ask(link, sql, params).await?.into_iter().map(row).collect())
 }
 
 /// The tables with a column that may be read, and those columns. A view that is broken has none.
 pub(super) async fn tables(link: &mut Link) -> Result<Vec<TableSchema>, PortError> {
-    let connection = &mut link.connection;
     let sql = question(&["TABLE_NAME"], "TABLES", READABLE);
-    let found = ask(connection, &sql, &[]).await?;
-    let names = found.into_iter().filter_map(|row| row.into_iter().next());
+    let found = names(link, &sql, &[]).await?;
+    let found = found.into_iter().filter_map(|row| row.into_iter().next());
     let mut tables: BTreeMap<String, Vec<FieldSchema>> =
-        names.map(|name| (name, Vec::new())).collect();
+        found.map(|name| (name, Vec::new())).collect();
 
     let sql = question(
         &["TABLE_NAME", "COLUMN_NAME", "ORDINAL_POSITION"],
@@ -60,7 +60,7 @@ pub(super) async fn tables(link: &mut Link) -> Result<Vec<TableSchema>, PortErro
         "CONSTRAINT_NAME = 'PRIMARY'",
     );
     let mut keys = BTreeMap::new();
-    for row in ask(connection, &sql, &[]).await? {
+    for row in names(link, &sql, &[]).await? {
         if let Ok([table, column, position]) = <[String; 3]>::try_from(row)
             && let Ok(position) = position.parse::<u32>()
         {
@@ -71,7 +71,7 @@ pub(super) async fn tables(link: &mut Link) -> Result<Vec<TableSchema>, PortErro
     let columns = ["TABLE_NAME", "COLUMN_NAME", "COLUMN_TYPE", "IS_NULLABLE"];
     let order = "FIND_IN_SET('select', PRIVILEGES) ORDER BY TABLE_NAME, ORDINAL_POSITION";
     let sql = question(&columns, "COLUMNS", order);
-    for row in ask(connection, &sql, &[]).await? {
+    for row in names(link, &sql, &[]).await? {
         let Ok([table, column, source_type, nullable]) = <[String; 4]>::try_from(row) else {
             continue;
         };
@@ -94,15 +94,14 @@ pub(super) async fn tables(link: &mut Link) -> Result<Vec<TableSchema>, PortErro
 pub(super) async fn table(link: &mut Link, name: &str) -> Result<Option<Table<Form>>, PortError> {
     let named = format!("{NAMED} AND {READABLE}");
     let sql = question(&["TABLE_TYPE"], "TABLES", &named);
-    let found = ask(&mut link.connection, &sql, &[name, name]).await?;
+    let found = names(link, &sql, &[name, name]).await?;
     let Some(kind) = found.into_iter().flatten().next() else {
         return unknown(link, name).await;
     };
     let columns =
         ["COLUMN_NAME", "DATA_TYPE", "COLUMN_TYPE", "DATETIME_PRECISION", "CHARACTER_SET_NAME"];
     let sql = question(&columns, "COLUMNS", &format!("{NAMED} ORDER BY ORDINAL_POSITION"));
-    let rows = texts(&mut link.connection, &sql, &[name, name]).await;
-    let rows = rows.map_err(|error| fault::querying(error, false))?;
+    let rows = ask(link, &sql, &[name, name]).await?;
     let may_hide_json = link.is_mariadb
         && kind != "VIEW"
         && rows.iter().flat_map(|row| row.get(1)).flatten().any(|it| it == "longtext");
@@ -137,7 +136,7 @@ async fn unknown(link: &mut Link, name: &str) -> Result<Option<Table<Form>>, Por
     let sql = AssertSqlSafe(format!("SELECT 1 FROM {} LIMIT 0", identifier(name, '`')));
     match link.connection.prepare(sql.into_sql_str()).await {
         Err(error) if !fault::number(&error).is_some_and(|it| MISSING.contains(&it)) => {
-            Err(fault::querying(error, false))
+            Err(link.fault(error))
         }
         _ => Ok(None),
     }
@@ -151,7 +150,7 @@ async fn definition(link: &mut Link, name: &str) -> Result<String, PortError> {
     match texts(&mut link.connection, &sql, &[]).await {
         Ok(rows) => Ok(rows.into_iter().flatten().nth(1).flatten().unwrap_or_default()),
         Err(error) if fault::number(&error) == Some(DENIED) => Ok(String::new()),
-        Err(error) => Err(fault::querying(error, false)),
+        Err(error) => Err(link.fault(error)),
     }
 }
 

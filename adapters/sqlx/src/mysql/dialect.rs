@@ -1,6 +1,6 @@
 //! MySQL and MariaDB as a [`Dialect`].
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fetcher_engine::schema::TableSchema;
 use fetcher_engine::{Filter, PortError, Secret};
@@ -46,7 +46,7 @@ impl Dialect for MySqlDialect {
         link: &mut Link,
         time_left: Option<Duration>,
     ) -> Result<(), PortError> {
-        begin(link, time_left).await.map_err(|error| fault::querying(error, false))
+        begin(link, time_left).await.map_err(|error| link.fault(error))
     }
 
     async fn table(
@@ -127,6 +127,7 @@ async fn begin(link: &mut Link, time_left: Option<Duration>) -> Result<(), sqlx:
     /// A year; more than that the servers do not take.
     const LONGEST: Duration = Duration::from_secs(31_536_000);
     if let Some(left) = time_left {
+        link.deadline = Instant::now().checked_add(left);
         // Nothing at all would mean without end.
         let left = left.clamp(Duration::from_millis(1), LONGEST);
         let sql = if link.is_mariadb {

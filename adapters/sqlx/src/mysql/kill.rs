@@ -3,7 +3,7 @@
 //! Keeps true: a guarded connection goes to the very address that was checked, and so does its
 //! kill; nothing that a server has as its default changes what is read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fetcher_engine::{Category, PortError, Secret};
 use fetcher_sql::address::is_internal;
@@ -32,6 +32,16 @@ const SESSION: &str = "SET SESSION sql_mode = '', sql_select_limit = 18446744073
 pub(crate) struct Link {
     pub(super) connection: MySqlConnection,
     pub(super) is_mariadb: bool,
+    /// That of the query, once the server was told.
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Link {
+    /// What the server said before the first row.
+    pub(super) fn fault(&self, error: sqlx::Error) -> PortError {
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        fault::querying(error, late)
+    }
 }
 
 /// What is needed to reach a running query. It has no printable form.
@@ -144,7 +154,7 @@ async fn login(
     let id = cells.next().and_then(|id| id.parse().ok());
     let id = id.ok_or_else(|| sqlx::Error::Protocol("a connection without an id".into()))?;
     let is_mariadb = cells.next().unwrap_or_default().to_ascii_lowercase().contains("mariadb");
-    Ok((Link { connection, is_mariadb }, Stop { id, options }))
+    Ok((Link { connection, is_mariadb, deadline: None }, Stop { id, options }))
 }
 
 /// Kills the query that runs on the connection.

@@ -239,6 +239,26 @@ fn the_deadline_reaches_the_server() {
 }
 
 #[test]
+fn a_deadline_that_passes_in_open_is_one_too() {
+    with_db(async |db| {
+        db.run("CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t").await;
+        let locker = db.again().await;
+        locker.run("LOCK TABLES t WRITE").await;
+        let mut connector = db.connector().await;
+        let query = planned("v", &["a"]).time_left(Some(Duration::from_millis(200)));
+        let answer = async {
+            connector.open(query).await?;
+            drain(&mut *connector).await
+        }
+        .await;
+        let error = answer.expect_err("nobody lets it read");
+        assert_eq!(error.category(), Category::Timeout, "{}", told(error));
+        connector.close().await.map_err(told).unwrap();
+        locker.run("UNLOCK TABLES").await;
+    });
+}
+
+#[test]
 fn what_changes_under_a_reader_is_an_error_or_waits() {
     with_db(async |db| {
         db.run(
