@@ -1,7 +1,8 @@
 //! Connecting, and stopping from outside: a second connection that kills the query of the first.
 //!
 //! Keeps true: a guarded connection goes to the very address that was checked, and so does its
-//! kill; nothing that a server has as its default changes what is read.
+//! kill; a kill reaches the server that counts connections by that number, or none; nothing that a
+//! server has as its default changes what is read.
 
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,9 @@ const SESSION: &str = "SET SESSION sql_mode = '', sql_select_limit = 18446744073
     sql_big_selects = 1, autocommit = 1, sql_quote_show_create = 1, net_write_timeout = 86400, \
     wait_timeout = 86400";
 
+/// What tells one server from another.
+const SERVER: &str = "CONCAT_WS(' ', @@hostname, @@port, @@server_id)";
+
 /// A connection that is logged in.
 pub(crate) struct Link {
     pub(super) connection: MySqlConnection,
@@ -45,8 +49,11 @@ impl Link {
 }
 
 /// What is needed to reach a running query. It has no printable form.
+#[derive(Clone)]
 pub(crate) struct Stop {
     id: u64,
+    /// Which server counts connections by that number.
+    server: String,
     options: MySqlConnectOptions,
 }
 
@@ -148,24 +155,25 @@ async fn login(
     options: MySqlConnectOptions,
 ) -> Result<(Link, Stop), sqlx::Error> {
     connection.execute(SESSION).await?;
-    let sql = "SELECT CAST(CONNECTION_ID() AS CHAR), VERSION()";
-    let rows = texts(&mut connection, sql, &[]).await?;
+    let sql = format!("SELECT {SERVER}, CAST(CONNECTION_ID() AS CHAR), VERSION()");
+    let rows = texts(&mut connection, &sql, &[]).await?;
     let mut cells = rows.into_iter().flatten().map(Option::unwrap_or_default);
+    let server = cells.next().unwrap_or_default();
     let id = cells.next().and_then(|id| id.parse().ok());
     let id = id.ok_or_else(|| sqlx::Error::Protocol("a connection without an id".into()))?;
     let is_mariadb = cells.next().unwrap_or_default().to_ascii_lowercase().contains("mariadb");
-    Ok((Link { connection, is_mariadb, deadline: None }, Stop { id, options }))
+    Ok((Link { connection, is_mariadb, deadline: None }, Stop { id, server, options }))
 }
 
 /// Kills the query that runs on the connection.
 pub(super) async fn stop(stop: &Stop) -> Result<(), PortError> {
-    kill(stop.options.clone(), stop.id).await
+    kill(stop.clone()).await
 }
 
 /// The same on its own, if a runtime is there.
 pub(super) fn abandon(stop: &Stop) {
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        let killing = kill(stop.options.clone(), stop.id);
+        let killing = kill(stop.clone());
         runtime.spawn(async {
             // Nobody is left to be told.
             let _ = killing.await;
@@ -173,12 +181,17 @@ pub(super) fn abandon(stop: &Stop) {
     }
 }
 
-async fn kill(options: MySqlConnectOptions, id: u64) -> Result<(), PortError> {
+async fn kill(stop: Stop) -> Result<(), PortError> {
     /// There is no such connection, so nothing is left to be killed.
     const UNKNOWN: u16 = 1094;
     let killing = async {
-        let mut connection = options.connect().await?;
-        let killed = connection.execute(AssertSqlSafe(format!("KILL QUERY {id}"))).await;
+        let mut connection = stop.options.connect().await?;
+        let found = texts(&mut connection, &format!("SELECT {SERVER}"), &[]).await?;
+        // A name may lead to several servers, and there the number is somebody else's.
+        if found.into_iter().flatten().flatten().next() != Some(stop.server) {
+            return Err(sqlx::Error::Protocol("the host leads to another server now".into()));
+        }
+        let killed = connection.execute(AssertSqlSafe(format!("KILL QUERY {}", stop.id))).await;
         connection.close().await?;
         killed
     };

@@ -88,7 +88,8 @@
 //! What is left of the deadline is the server's `max_statement_time` (MariaDB) or
 //! `max_execution_time` (MySQL), for each statement anew. A call that is dropped, a cursor that is
 //! closed before its end, and a connector that is dropped while it reads send `KILL QUERY` by a
-//! connection of its own.
+//! connection of its own. The driver does not probe a silent connection: that a server vanished
+//! without a word is noticed at the engine's deadline.
 //!
 //! # Types
 //!

@@ -191,7 +191,12 @@ pub(crate) async fn open(server: &'static Server, name: &str) -> Db {
     let client = server.options().database(name).connect().await.expect("the server answers");
     let db = Db { server, name: name.to_owned(), client: Mutex::new(client) };
     // Whatever a test has to say may be said, the impossible included.
-    db.run("SET SESSION sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'").await;
+    // One test changes what the server has as its defaults.
+    db.run(
+        "SET SESSION sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00', autocommit = 1, \
+         sql_big_selects = 1, sql_select_limit = 18446744073709551615",
+    )
+    .await;
     db
 }
 

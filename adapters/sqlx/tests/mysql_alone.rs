@@ -1,5 +1,6 @@
-//! Five million rows in constant memory: a process of its own, for the most memory that it ever had
-//! is what counts.
+//! What needs a process to itself, and a server that nobody else uses: five million rows in
+//! constant memory, of which the most that the process ever had is the measure; and a kill that
+//! must not reach another server.
 
 #[path = "mysql/server.rs"]
 #[expect(dead_code, reason = "what only the other tests need")]
@@ -8,9 +9,10 @@ mod server;
 #[expect(dead_code, reason = "what only the other tests need")]
 mod support;
 
+use fetcher_engine::Category;
 use fetcher_engine::ports::Fetched;
 
-use support::{batch, planned, told, with_db};
+use support::{batch, planned, told, with_db, with_own_db};
 
 /// The most memory that this process has had, in megabytes, where the system tells.
 fn peak_mb() -> Option<usize> {
@@ -48,5 +50,33 @@ fn five_million_rows() {
             println!("{before} MB before, {after} MB after");
             assert!(after - before < 20, "{before} MB before, {after} MB after");
         }
+    });
+}
+
+#[test]
+fn a_kill_reaches_the_server_of_its_connection_or_none() {
+    with_own_db(async |db| {
+        db.run("CREATE TABLE d (n int); INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7)")
+            .await;
+        db.run("CREATE VIEW slow AS SELECT a.n, SLEEP(0.05) AS s FROM d a, d b, d c, d e").await;
+        let mut connector = db.connector().await;
+        connector.open(planned("slow", &["n", "s"])).await.map_err(told).unwrap();
+        let short = std::time::Duration::from_millis(300);
+        assert!(tokio::time::timeout(short, connector.fetch(batch())).await.is_err());
+        // From now on the host leads to a server with another name.
+        db.run("SET GLOBAL server_id = 4711").await;
+        let error = connector.close().await.unwrap_err();
+        assert_eq!(error.category(), Category::Unavailable);
+        assert!(format!("{:?}", error.cause()).contains("another server"), "{}", told(error));
+        // The query was not killed; it ends when it finds that nobody listens.
+        let at_work = "AND INFO LIKE 'SELECT t.%'";
+        assert_eq!(db.others(at_work).await, 1);
+        let sql = format!(
+            "SELECT CAST(ID AS CHAR) FROM information_schema.PROCESSLIST \
+             WHERE DB = DATABASE() {at_work}"
+        );
+        let id = db.texts(&sql).await.remove(0).unwrap();
+        db.run(&format!("KILL CONNECTION {id}")).await;
+        db.until("", 0).await;
     });
 }
