@@ -110,9 +110,10 @@ GRANT ALL PRIVILEGES ON *.* TO 'fetcher'@'localhost' WITH GRANT OPTION;
 ";
 
 /// A shell that ends the server, and removes the folder, when its input ends: that is, when this
-/// process does, however it does.
+/// process does, however it does; a signal to all of them does not end the shell before that.
 const KEEPER: &str = r#"
 set -e
+trap '' HUP INT TERM
 cd "$1"
 if [ -n "$4" ]; then
   "$4" --no-defaults --datadir="$1/data" --auth-root-authentication-method=normal \
