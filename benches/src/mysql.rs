@@ -56,10 +56,15 @@ pub(crate) fn run(args: &[&str]) -> Result<(), Error> {
     race(runs, contestants)
 }
 
-/// The same server for the engine.
+/// The same server for the engine: a socket where the URL names one, as the driver has it.
 fn connection(url: &Url) -> Result<ConnectionInput, Error> {
+    let socket = url.query_pairs().find(|(name, _)| name == "socket");
+    let host = match &socket {
+        Some((_, path)) => path,
+        None => url.host_str().ok_or("the URL names no host")?,
+    };
     Ok(input()
-        .host(url.host_str().ok_or("the URL names no host")?)
+        .host(host)
         .port(url.port().unwrap_or(3306))
         .database(url.path().trim_start_matches('/'))
         .username(url.username())

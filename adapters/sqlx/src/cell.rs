@@ -35,8 +35,18 @@ pub(crate) struct Malformed;
 
 impl Cell<'_> {
     /// Writes it as the next value of a row.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(self, batch: &mut RowBatch) -> Result<(), Malformed> {
+        match self {
+            Self::I64(value) => batch.i64(value),
+            Self::Text(text) => batch.str(text),
+            Self::Null => batch.null(),
+            _ => return self.write_rare(batch),
+        }
+        Ok(())
+    }
+
+    fn write_rare(self, batch: &mut RowBatch) -> Result<(), Malformed> {
         match self {
             Self::Null => batch.null(),
             Self::Bool(value) => batch.bool(value),

@@ -9,6 +9,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -32,28 +33,31 @@ struct Exchange {
     empty: Option<RowBatch>,
     /// One that was.
     filled: Option<(RowBatch, Fetched)>,
-    /// Whether the reader has to give up.
-    stopped: bool,
 }
 
 #[derive(Clone, Default)]
-struct Desk(Arc<Mutex<Exchange>>);
+struct Desk {
+    exchange: Arc<Mutex<Exchange>>,
+    /// Whether the reader has to give up. Looked at for each row.
+    stopped: Arc<AtomicBool>,
+}
 
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, Exchange> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// The next batch to be filled; `None` when the reader has to give up. Whoever lays one down
     /// polls the reader afterwards, so nobody has to be woken.
     async fn batch(&self) -> Option<RowBatch> {
-        poll_fn(|_| {
-            let mut exchange = self.lock();
-            match exchange.empty.take() {
-                _ if exchange.stopped => Poll::Ready(None),
-                Some(batch) => Poll::Ready(Some(batch)),
-                None => Poll::Pending,
-            }
+        poll_fn(|_| match self.lock().empty.take() {
+            _ if self.is_stopped() => Poll::Ready(None),
+            Some(batch) => Poll::Ready(Some(batch)),
+            None => Poll::Pending,
         })
         .await
     }
@@ -61,7 +65,7 @@ impl Desk {
     /// The next row, the end, or `None` when the reader has to give up.
     async fn row<R>(&self, rows: &mut Rows<'_, R>) -> Option<Option<Result<R, sqlx::Error>>> {
         poll_fn(|cx| {
-            if self.lock().stopped {
+            if self.is_stopped() {
                 return Poll::Ready(None);
             }
             rows.as_mut().poll_next(cx).map(Some)
@@ -128,7 +132,7 @@ impl<D: Dialect> Reader<D> {
 
     /// Gives up, and gives the connection back.
     pub(crate) async fn stop(mut self) -> Option<D::Connection> {
-        self.desk.lock().stopped = true;
+        self.desk.stopped.store(true, Ordering::Relaxed);
         poll_fn(|cx| {
             if self.future.is_some() && self.advance(cx).is_none() {
                 return Poll::Pending;
@@ -216,6 +220,7 @@ fn keeps<D: Dialect>(
     Ok(true)
 }
 
+#[inline]
 fn write_row<D: Dialect>(
     table: &TableQuery<D::Form>,
     row: &D::Row,

@@ -77,6 +77,9 @@ impl<S: ?Sized> fmt::Debug for Clause<S> {
 ///     fetcher_engine::conformance_tests!(result_sink, *super::subject());
 /// }
 /// ```
+///
+/// A connector's subject may need a server that is not there: behind `if` it is an `Option`, and
+/// without one the tests do nothing. Whoever makes the subject says so, loudly.
 #[macro_export]
 macro_rules! conformance_tests {
     (active_execution_checker, $subject:expr) => {
@@ -84,6 +87,9 @@ macro_rules! conformance_tests {
     };
     (connection_store, $subject:expr) => {
         $crate::__conformance_connection_store!([$crate::__conformance_tests!]($subject));
+    };
+    (connector, if $subject:expr) => {
+        $crate::__conformance_connector!([$crate::__conformance_tests!](if $subject));
     };
     (connector, $subject:expr) => {
         $crate::__conformance_connector!([$crate::__conformance_tests!]($subject));
@@ -112,6 +118,14 @@ macro_rules! conformance_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance_tests {
+    ($port:ident (if $subject:expr) $($clause:ident)+) => {$(
+        #[test]
+        fn $clause() {
+            if let Some(subject) = $subject {
+                $crate::testkit::conformance::$port::$clause(&subject);
+            }
+        }
+    )+};
     ($port:ident ($subject:expr) $($clause:ident)+) => {$(
         #[test]
         fn $clause() {

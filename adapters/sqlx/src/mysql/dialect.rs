@@ -96,6 +96,7 @@ impl Dialect for MySqlDialect {
         wire::rows(&mut link.connection, sql, params)
     }
 
+    #[inline(always)]
     fn cell<'r>(
         form: &Form,
         row: &'r Row,

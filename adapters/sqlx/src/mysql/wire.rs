@@ -11,8 +11,10 @@ use std::task::{Context, Poll};
 
 use fetcher_engine::value::{Date, Instant, Time, Timestamp};
 use futures_core::Stream;
-use sqlx::mysql::{MySqlConnection, MySqlRow, MySqlTypeInfo};
-use sqlx::{AssertSqlSafe, Column as _, Decode, MySql, Row as _, Type, TypeInfo as _};
+use sqlx::mysql::{MySqlConnection, MySqlQueryResult, MySqlRow, MySqlTypeInfo};
+use sqlx::{
+    AssertSqlSafe, Column as _, Decode, Either, Executor as _, MySql, Row as _, Type, TypeInfo as _,
+};
 
 use super::form::Form;
 use super::geometry;
@@ -73,39 +75,47 @@ pub(crate) struct Row {
 /// arrived without asking the runtime, so nobody else would ever have one.
 const READY_MAX: u32 = 1024;
 
-type RowStream<'c> = Pin<Box<dyn Stream<Item = Result<MySqlRow, sqlx::Error>> + Send + 'c>>;
-
 /// The rows of one result; what its columns are is looked at once.
 struct Decoded<'c> {
-    rows: RowStream<'c>,
+    rows: Answers<'c>,
     wires: Option<Arc<[Wire]>>,
     /// How many rows did not have to be waited for, one after the other.
     ready: u32,
 }
 
+/// Rows, and at the end of a result how it ended.
+type Answers<'c> = Pin<
+    Box<dyn Stream<Item = Result<Either<MySqlQueryResult, MySqlRow>, sqlx::Error>> + Send + 'c>,
+>;
+
 impl Stream for Decoded<'_> {
     type Item = Result<Row, sqlx::Error>;
 
+    #[inline]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.ready == READY_MAX {
             self.ready = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let row = match self.rows.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(row))) => row,
-            Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
-            Poll::Ready(None) => return Poll::Ready(None),
-            Poll::Pending => {
-                self.ready = 0;
-                return Poll::Pending;
-            }
-        };
-        self.ready += 1;
-        let wires = self.wires.get_or_insert_with(|| {
-            row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
-        });
-        Poll::Ready(Some(Ok(Row { wires: Arc::clone(wires), row })))
+        loop {
+            return Poll::Ready(match self.rows.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(Either::Right(row)))) => {
+                    self.ready += 1;
+                    let wires = self.wires.get_or_insert_with(|| {
+                        row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
+                    });
+                    Some(Ok(Row { wires: Arc::clone(wires), row }))
+                }
+                Poll::Ready(Some(Ok(Either::Left(_)))) => continue,
+                Poll::Ready(Some(Err(error))) => Some(Err(error)),
+                Poll::Ready(None) => None,
+                Poll::Pending => {
+                    self.ready = 0;
+                    return Poll::Pending;
+                }
+            });
+        }
     }
 }
 
@@ -125,7 +135,8 @@ pub(super) fn rows<'c>(
             Param::Bytes(value) => query.bind(value.clone()),
         };
     }
-    Ok(Box::pin(Decoded { rows: query.fetch(connection), wires: None, ready: 0 }))
+    // Without what `Query::fetch` puts around this for each row.
+    Ok(Box::pin(Decoded { rows: connection.fetch_many(query), wires: None, ready: 0 }))
 }
 
 /// All rows of a question to the catalogue, each a list of texts.
@@ -145,11 +156,13 @@ pub(super) async fn texts(
 }
 
 /// The bytes of a value. The driver's own idea of null includes zero dates, so it is not asked.
+#[inline(always)]
 fn raw(row: &MySqlRow, at: usize) -> Option<&[u8]> {
     <&[u8] as Decode<MySql>>::decode(row.try_get_raw(at).ok()?).ok()
 }
 
 /// The value at a place of a row.
+#[inline(always)]
 pub(super) fn cell<'r>(
     form: &Form,
     row: &'r Row,
@@ -161,6 +174,7 @@ pub(super) fn cell<'r>(
     decode(form, wire, bytes, scratch)
 }
 
+#[inline(always)]
 fn decode<'r>(
     form: &Form,
     wire: Wire,
@@ -211,26 +225,33 @@ fn lengthy<'r>(
     }
 }
 
+#[inline]
 fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Malformed> {
     bytes.try_into().map_err(|_| Malformed)
 }
 
+#[inline(always)]
 fn integer<'r>(form: &Form, wire: Wire, bytes: &[u8]) -> Result<Cell<'r>, Malformed> {
     let value = match wire {
-        Wire::I8 => i8::from_le_bytes(array(bytes)?).into(),
-        Wire::U8 => u8::from_le_bytes(array(bytes)?).into(),
-        Wire::I16 => i16::from_le_bytes(array(bytes)?).into(),
-        Wire::U16 | Wire::Year => u16::from_le_bytes(array(bytes)?).into(),
         Wire::I32 => i32::from_le_bytes(array(bytes)?).into(),
+        Wire::I64 => i64::from_le_bytes(array(bytes)?),
+        Wire::I16 => i16::from_le_bytes(array(bytes)?).into(),
+        Wire::I8 => i8::from_le_bytes(array(bytes)?).into(),
         Wire::U32 => u32::from_le_bytes(array(bytes)?).into(),
-        Wire::I64 => i64::from_le_bytes(array(bytes)?).into(),
-        Wire::U64 => u64::from_le_bytes(array(bytes)?).into(),
+        Wire::U16 | Wire::Year => u16::from_le_bytes(array(bytes)?).into(),
+        Wire::U8 => u8::from_le_bytes(array(bytes)?).into(),
+        Wire::U64 => {
+            let value = u64::from_le_bytes(array(bytes)?);
+            return match form {
+                Form::Unsigned => Ok(Cell::U64(value)),
+                _ => i64::try_from(value).map(Cell::I64).map_err(|_| Malformed),
+            };
+        }
         _ => return Err(Malformed),
     };
-    let value: i128 = value;
     match form {
         Form::Unsigned => u64::try_from(value).map(Cell::U64).map_err(|_| Malformed),
-        _ => i64::try_from(value).map(Cell::I64).map_err(|_| Malformed),
+        _ => Ok(Cell::I64(value)),
     }
 }
 

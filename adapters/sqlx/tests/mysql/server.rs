@@ -34,6 +34,8 @@ impl Server {
             .port(self.port)
             .username(&self.user)
             .statement_cache_capacity(0);
+        let is_socket = self.host.starts_with('/');
+        let options = if is_socket { options.socket(&self.host) } else { options };
         match &self.password {
             Some(password) => options.password(password),
             None => options,
@@ -73,7 +75,10 @@ fn given(url: &str) -> Server {
     let password = url.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
     let password = password.and_then(|(login, _)| login.split_once(':'));
     Server {
-        host: options.get_host().to_owned(),
+        host: match options.get_socket() {
+            Some(path) => path.display().to_string(),
+            None => options.get_host().to_owned(),
+        },
         port: options.get_port(),
         user: options.get_username().to_owned(),
         password: password.map(|(_, it)| it.to_owned()).filter(|it| !it.is_empty()),
