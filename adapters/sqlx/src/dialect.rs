@@ -2,6 +2,7 @@
 //!
 //! A third database is one more [`Dialect`], a factory and a reader of its connections' options.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -37,8 +38,8 @@ pub(crate) struct Table<F> {
     pub(crate) columns: Vec<Column<F>>,
 }
 
-/// A bound value.
-#[derive(Clone, Debug)]
+/// A bound value. It has no printable form.
+#[derive(Clone)]
 #[cfg_attr(not(feature = "mysql"), expect(dead_code, reason = "SQLite has only some of them"))]
 pub(crate) enum Param {
     I64(i64),
@@ -46,6 +47,12 @@ pub(crate) enum Param {
     F64(f64),
     Text(String),
     Bytes(Vec<u8>),
+}
+
+impl fmt::Debug for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Param")
+    }
 }
 
 /// What SQL may say of a filter: a condition that holds of every row which the filter keeps, and of

@@ -1,7 +1,7 @@
-//! How many rows the driver's thread reads ahead.
+//! How many rows are read ahead.
 //!
-//! The driver counts rows, and what matters is bytes: few rows ahead make the two threads wake each
-//! other for each row, many keep much memory where rows are large. So a few rows from all over a
+//! The driver counts rows, and what matters is bytes: few rows ahead make two threads wake each
+//! other all the time, many keep much memory where rows are large. So a few rows from all over a
 //! table are looked at before it is read. Keeps true: looking costs a few dozen reads, whatever the
 //! table's size, and no large value is loaded for it.
 
@@ -12,7 +12,7 @@ use super::form::Form;
 use crate::query::TableQuery;
 
 /// More than that bring nothing.
-pub(super) const MOST: usize = 256;
+pub(super) const MOST: usize = 512;
 
 /// Where nothing is known of the rows.
 const UNKNOWN: usize = 16;
@@ -37,7 +37,7 @@ pub(super) async fn measure(
         };
         rows = rows.min(few);
     }
-    rows.max(1)
+    rows.max(2)
 }
 
 /// The most bytes that one of some rows has; `None` for what is no table, or has no row numbers.

@@ -18,6 +18,7 @@ use sqlx::{
 
 use super::NAMING;
 use super::ahead;
+use super::burst::Burst;
 use super::catalogue;
 use super::form::{self, Form, Kind};
 use super::target::{Target, locate};
@@ -46,11 +47,18 @@ impl Stop {
     }
 }
 
+/// A connection to the files.
+pub(super) struct Link {
+    connection: SqliteConnection,
+    /// How many rows are read ahead: half of them wait with the driver, half with the reader.
+    rows_ahead: usize,
+}
+
 pub(super) struct Sqlite;
 
 impl Dialect for Sqlite {
     type Target = Target;
-    type Connection = SqliteConnection;
+    type Connection = Link;
     type Row = SqliteRow;
     type Form = Form;
     type Stop = Arc<Stop>;
@@ -61,44 +69,38 @@ impl Dialect for Sqlite {
         true
     }
 
-    async fn connect(
-        target: &Target,
-        _: Option<&Secret>,
-    ) -> Result<(SqliteConnection, Arc<Stop>), PortError> {
+    async fn connect(target: &Target, _: Option<&Secret>) -> Result<(Link, Arc<Stop>), PortError> {
         let stop = Arc::new(Stop::default());
         let rows = target.host.rows_ahead.unwrap_or(ahead::MOST);
         Ok((open(target, &stop, rows).await?, stop))
     }
 
-    async fn discover(
-        _: &Target,
-        connection: &mut SqliteConnection,
-    ) -> Result<Vec<TableSchema>, PortError> {
-        catalogue::tables(connection).await
+    async fn discover(_: &Target, link: &mut Link) -> Result<Vec<TableSchema>, PortError> {
+        catalogue::tables(&mut link.connection).await
     }
 
     async fn begin(
         target: &Target,
         stop: &Arc<Stop>,
-        connection: &mut SqliteConnection,
+        link: &mut Link,
         time_left: Option<Duration>,
     ) -> Result<(), PortError> {
         let deadline = time_left.and_then(|left| Instant::now().checked_add(left));
         *stop.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
         if let Some(left) = time_left.filter(|left| *left < target.host.busy_timeout) {
             let sql = format!("PRAGMA busy_timeout = {}", left.as_millis());
-            connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+            link.connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
         }
-        begin(target, connection).await
+        begin(target, link).await
     }
 
     async fn table(
         _: &Target,
-        connection: &mut SqliteConnection,
+        link: &mut Link,
         name: &str,
     ) -> Result<Option<Table<Form>>, PortError> {
         let Some(name) = NAMING.parse(name) else { return Ok(None) };
-        catalogue::table(connection, &name).await
+        catalogue::table(&mut link.connection, &name).await
     }
 
     fn part(column: &Column<Form>, path: &str) -> Option<Column<Form>> {
@@ -126,30 +128,30 @@ impl Dialect for Sqlite {
         form::narrow(column, filter)
     }
 
-    async fn check(connection: &mut SqliteConnection, sql: &str) -> Result<(), sqlx::Error> {
-        connection.prepare(AssertSqlSafe(sql).into_sql_str()).await.map(drop)
+    async fn check(link: &mut Link, sql: &str) -> Result<(), sqlx::Error> {
+        link.connection.prepare(AssertSqlSafe(sql).into_sql_str()).await.map(drop)
     }
 
     async fn settle(
         target: &Target,
         stop: &Arc<Stop>,
-        connection: &mut SqliteConnection,
+        link: &mut Link,
         tables: &[TableQuery<Form>],
     ) -> Result<(), PortError> {
         if target.host.rows_ahead.is_some() {
             return Ok(());
         }
-        let rows = ahead::measure(connection, tables).await;
+        let rows = ahead::measure(&mut link.connection, tables).await;
         if rows < ahead::MOST {
             // The driver takes the number when it connects.
-            *connection = open(target, stop, rows).await?;
-            begin(target, connection).await?;
+            *link = open(target, stop, rows).await?;
+            begin(target, link).await?;
         }
         Ok(())
     }
 
     fn rows<'c>(
-        connection: &'c mut SqliteConnection,
+        link: &'c mut Link,
         sql: String,
         params: &[Param],
     ) -> Result<Rows<'c, SqliteRow>, sqlx::Error> {
@@ -165,7 +167,8 @@ impl Dialect for Sqlite {
             };
             added.map_err(sqlx::Error::Encode)?;
         }
-        Ok(sqlx::query_with(AssertSqlSafe(sql), arguments).fetch(connection))
+        let rows = sqlx::query_with(AssertSqlSafe(sql), arguments).fetch(&mut link.connection);
+        Ok(Box::pin(Burst::new(rows, link.rows_ahead.div_ceil(2))))
     }
 
     fn cell<'r>(
@@ -197,8 +200,8 @@ impl Dialect for Sqlite {
         stop.told.store(true, Ordering::Relaxed);
     }
 
-    async fn close(connection: SqliteConnection, _: bool) -> Result<(), PortError> {
-        connection.close().await.map_err(querying)
+    async fn close(link: Link, _: bool) -> Result<(), PortError> {
+        link.connection.close().await.map_err(querying)
     }
 }
 
@@ -223,17 +226,13 @@ pub(super) fn querying(error: sqlx::Error) -> PortError {
 }
 
 /// Opens the files, with so many rows ahead.
-async fn open(
-    target: &Target,
-    stop: &Arc<Stop>,
-    rows_ahead: usize,
-) -> Result<SqliteConnection, PortError> {
+async fn open(target: &Target, stop: &Arc<Stop>, rows_ahead: usize) -> Result<Link, PortError> {
     let options = SqliteConnectOptions::new()
         .filename(locate(&target.host, &target.file)?)
         .read_only(true)
         .immutable(target.immutable)
         .busy_timeout(target.host.busy_timeout)
-        .row_buffer_size(rows_ahead)
+        .row_buffer_size(rows_ahead.div_ceil(2))
         .statement_cache_capacity(STATEMENTS)
         .foreign_keys(false)
         // The schema is somebody else's: what it calls may only compute.
@@ -258,10 +257,11 @@ async fn open(
     // Only reading shows whether they are databases.
     let sql = touch(target);
     connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
-    Ok(connection)
+    Ok(Link { connection, rows_ahead })
 }
 
-async fn begin(target: &Target, connection: &mut SqliteConnection) -> Result<(), PortError> {
+async fn begin(target: &Target, link: &mut Link) -> Result<(), PortError> {
+    let connection = &mut link.connection;
     connection.execute("BEGIN").await.map_err(querying)?;
     // The snapshot is that of the first read.
     let sql = touch(target);

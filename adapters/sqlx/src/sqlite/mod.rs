@@ -92,6 +92,7 @@
 //! | the deadline | `timeout` |
 
 mod ahead;
+mod burst;
 mod catalogue;
 mod dialect;
 mod form;
@@ -155,13 +156,13 @@ impl SqliteConnectors {
         self
     }
 
-    /// How many rows the driver's thread reads ahead, one at least, whatever the table. Without it
-    /// there are at most 256 and at most about 16 MiB of them, as far as a few dozen rows from all
+    /// How many rows are read ahead, two at least, whatever the table. Without it
+    /// there are at most 512 and at most about 16 MiB of them, as far as a few dozen rows from all
     /// over the table can tell; and sixteen of a view and of whatever else has no row numbers.
     #[must_use]
     pub fn rows_ahead(mut self, rows: usize) -> Self {
         // The driver takes no more.
-        self.host.rows_ahead = Some(rows.clamp(1, 1 << 16));
+        self.host.rows_ahead = Some(rows.clamp(2, 1 << 16));
         self
     }
 
