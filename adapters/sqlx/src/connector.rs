@@ -205,6 +205,7 @@ async fn prepare<D: Dialect>(
         checked.map_err(|error| at_table(D::fault(error, false)))?;
         tables.push(query);
     }
-    D::settle(target, stop, connection, &tables).await?;
+    let selected: Vec<_> = tables.iter().map(|table| &table.selected).collect();
+    D::settle(target, stop, connection, &selected).await?;
     Ok(tables)
 }

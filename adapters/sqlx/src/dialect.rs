@@ -14,7 +14,6 @@ use fetcher_engine::{Filter, PortError, Secret};
 use futures_core::Stream;
 
 use crate::cell::{Cell, Malformed};
-use crate::query::TableQuery;
 
 /// Rows on their way, borrowed from their connection.
 pub(crate) type Rows<'c, R> = Pin<Box<dyn Stream<Item = Result<R, sqlx::Error>> + Send + 'c>>;
@@ -35,6 +34,15 @@ pub(crate) struct Column<F> {
 pub(crate) struct Table<F> {
     /// What stands behind `FROM`, without an alias.
     pub(crate) sql: String,
+    pub(crate) columns: Vec<Column<F>>,
+}
+
+/// What one statement reads: some columns of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Selected<F> {
+    /// What stands behind `FROM`, without its alias `t`.
+    pub(crate) from: String,
+    /// Those that go out, then those that only a filter sees.
     pub(crate) columns: Vec<Column<F>>,
 }
 
@@ -127,7 +135,7 @@ pub(crate) trait Dialect: Send + Sync + 'static {
         target: &Self::Target,
         stop: &Self::Stop,
         connection: &mut Self::Connection,
-        tables: &[TableQuery<Self::Form>],
+        tables: &[&Selected<Self::Form>],
     ) -> impl Future<Output = Result<(), PortError>> + Send {
         let _ = (target, stop, connection, tables);
         std::future::ready(Ok(()))

@@ -9,7 +9,7 @@ use fetcher_engine::{Filter, PortError};
 use fetcher_sql::fault::{NO_COLUMN, NO_FILTER, refused};
 use fetcher_sql::name::parents;
 
-use crate::dialect::{Column, Dialect, Param, Table};
+use crate::dialect::{Column, Dialect, Param, Selected, Table};
 
 /// More conditions than that are a text too deep for some databases, and narrow no further.
 const CONDITIONS_MAX: usize = 100;
@@ -20,15 +20,8 @@ pub(crate) struct TableQuery<F> {
     pub(crate) planned: PlannedTable,
     /// `SELECT … FROM … WHERE …`
     pub(crate) sql: String,
-    /// What stands behind its `FROM`, without the alias.
-    #[cfg(feature = "sqlite")]
-    pub(crate) from: String,
-    /// What is selected.
-    #[cfg(feature = "sqlite")]
-    pub(crate) selected: Vec<String>,
     pub(crate) params: Vec<Param>,
-    /// How each selected column is read: those that go out, then those that only a filter sees.
-    pub(crate) forms: Vec<F>,
+    pub(crate) selected: Selected<F>,
     /// The filters, each with the place of the column that it looks at.
     pub(crate) filters: Vec<(usize, Filter)>,
 }
@@ -39,9 +32,9 @@ impl<F: Clone> TableQuery<F> {
         table: &Table<F>,
     ) -> Result<Self, PortError> {
         let find = |field: &str| find::<D>(table, field).ok_or_else(|| refused(planned, NO_COLUMN));
-        let mut selected = Vec::new();
+        let mut columns = Vec::new();
         for field in planned.fields() {
-            selected.push(find(field)?);
+            columns.push(find(field)?);
         }
         let (mut filters, mut conditions, mut params) = (Vec::new(), Vec::new(), Vec::new());
         for filter in planned.filters() {
@@ -55,29 +48,20 @@ impl<F: Clone> TableQuery<F> {
                 conditions.push(format!("({})", narrow.sql));
                 params.extend(narrow.params);
             }
-            let place = selected.iter().position(|known| known.sql == column.sql);
-            filters.push((place.unwrap_or(selected.len()), filter));
+            let place = columns.iter().position(|known| known.sql == column.sql);
+            filters.push((place.unwrap_or(columns.len()), filter));
             if place.is_none() {
-                selected.push(column);
+                columns.push(column);
             }
         }
-        let expressions: Vec<_> = selected.iter().map(|column| column.sql.clone()).collect();
-        let mut sql = format!("SELECT {} FROM {} AS t", expressions.join(", "), table.sql);
+        let selected = Selected { from: table.sql.clone(), columns };
+        let expressions: Vec<_> =
+            selected.columns.iter().map(|column| column.sql.as_str()).collect();
+        let mut sql = format!("SELECT {} FROM {} AS t", expressions.join(", "), selected.from);
         if !conditions.is_empty() {
             sql = format!("{sql} WHERE {}", conditions.join(" AND "));
         }
-        let forms = selected.into_iter().map(|column| column.form).collect();
-        Ok(Self {
-            planned: planned.clone(),
-            sql,
-            #[cfg(feature = "sqlite")]
-            from: table.sql.clone(),
-            #[cfg(feature = "sqlite")]
-            selected: expressions,
-            params,
-            forms,
-            filters,
-        })
+        Ok(Self { planned: planned.clone(), sql, params, selected, filters })
     }
 }
 

@@ -212,8 +212,8 @@ fn keeps<D: Dialect>(
     scratch: &mut String,
 ) -> Result<bool, Malformed> {
     for (at, filter) in &table.filters {
-        let form = table.forms.get(*at).ok_or(Malformed)?;
-        if !filter.matches(&D::cell(form, row, *at, scratch)?.value()?) {
+        let column = table.selected.columns.get(*at).ok_or(Malformed)?;
+        if !filter.matches(&D::cell(&column.form, row, *at, scratch)?.value()?) {
             return Ok(false);
         }
     }
@@ -227,8 +227,9 @@ fn write_row<D: Dialect>(
     scratch: &mut String,
     batch: &mut RowBatch,
 ) -> Result<(), Malformed> {
-    for (at, form) in table.forms.iter().take(table.planned.fields().len()).enumerate() {
-        D::cell(form, row, at, scratch)?.write(batch)?;
+    let columns = table.selected.columns.iter().take(table.planned.fields().len());
+    for (at, column) in columns.enumerate() {
+        D::cell(&column.form, row, at, scratch)?.write(batch)?;
     }
     Ok(())
 }

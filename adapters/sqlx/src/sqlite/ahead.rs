@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::form::Form;
-use crate::query::TableQuery;
+use crate::dialect::{Column, Selected};
 
 /// More than that bring nothing.
 pub(super) const MOST: usize = 512;
@@ -27,7 +27,7 @@ const LOOKS: u32 = 64;
 /// The rows ahead for the table whose rows are largest.
 pub(super) async fn measure(
     connection: &mut SqliteConnection,
-    tables: &[TableQuery<Form>],
+    tables: &[&Selected<Form>],
 ) -> usize {
     let mut rows = MOST;
     for table in tables {
@@ -41,12 +41,12 @@ pub(super) async fn measure(
 }
 
 /// The most bytes that one of some rows has; `None` for what is no table, or has no row numbers.
-async fn look(connection: &mut SqliteConnection, table: &TableQuery<Form>) -> Option<i64> {
-    if !table.forms.iter().all(|form| form.plain) {
+async fn look(connection: &mut SqliteConnection, table: &Selected<Form>) -> Option<i64> {
+    if !table.columns.iter().all(|column| column.form.plain) {
         return None;
     }
-    let bytes = |column: &String| format!("coalesce(octet_length({column}), 0)");
-    let bytes = table.selected.iter().map(bytes).collect::<Vec<_>>().join(" + ");
+    let bytes = |column: &Column<Form>| format!("coalesce(octet_length({}), 0)", column.sql);
+    let bytes = table.columns.iter().map(bytes).collect::<Vec<_>>().join(" + ");
     let (from, last) = (&table.from, LOOKS - 1);
     let sql = format!(
         "WITH RECURSIVE steps (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM steps WHERE i < {last}),

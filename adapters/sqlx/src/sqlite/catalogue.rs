@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::NAMING;
-use super::dialect::querying;
+use super::fault::querying;
 use super::form::{Form, Kind};
 use crate::dialect::{Column, Table};
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fetcher_engine::schema::TableSchema;
-use fetcher_engine::{Category, Filter, PortError, Secret};
+use fetcher_engine::{Filter, PortError, Secret};
 use fetcher_sql::name::identifier;
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{
@@ -20,11 +20,11 @@ use super::NAMING;
 use super::ahead;
 use super::burst::Burst;
 use super::catalogue;
+use super::fault::{self, querying};
 use super::form::{self, Form, Kind};
 use super::target::{Target, locate};
 use crate::cell::{Cell, Malformed};
-use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table};
-use crate::query::TableQuery;
+use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Selected, Table};
 
 /// Statements that stay prepared: more than a query has tables.
 const STATEMENTS: usize = 64;
@@ -136,7 +136,7 @@ impl Dialect for Sqlite {
         target: &Target,
         stop: &Arc<Stop>,
         link: &mut Link,
-        tables: &[TableQuery<Form>],
+        tables: &[&Selected<Form>],
     ) -> Result<(), PortError> {
         if target.host.rows_ahead.is_some() {
             return Ok(());
@@ -181,14 +181,7 @@ impl Dialect for Sqlite {
     }
 
     fn fault(error: sqlx::Error, late: bool) -> PortError {
-        let category = if late && is_code(&error, INTERRUPT) {
-            Category::Timeout
-        } else if is_code(&error, ERROR) && is_unknown(&error) {
-            Category::Validation
-        } else {
-            Category::Unavailable
-        };
-        PortError::new(category).caused_by(error)
+        fault::reading(error, late)
     }
 
     async fn stop(stop: &Arc<Stop>) -> Result<(), PortError> {
@@ -203,26 +196,6 @@ impl Dialect for Sqlite {
     async fn close(link: Link, _: bool) -> Result<(), PortError> {
         link.connection.close().await.map_err(querying)
     }
-}
-
-/// The result codes that are told apart; see SQLite's "Result and Error Codes".
-const ERROR: i32 = 1;
-const INTERRUPT: i32 = 9;
-
-fn is_code(error: &sqlx::Error, code: i32) -> bool {
-    let found = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
-    // The lowest byte is the primary code.
-    found.is_some_and(|found| found & 0xFF == code)
-}
-
-/// Whether a name is not known: the only way to tell is the text.
-fn is_unknown(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.message().starts_with("no such"))
-}
-
-/// What went wrong where no deadline counts.
-pub(super) fn querying(error: sqlx::Error) -> PortError {
-    PortError::unavailable().caused_by(error)
 }
 
 /// Opens the files, with so many rows ahead.

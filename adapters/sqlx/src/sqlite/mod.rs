@@ -95,6 +95,7 @@ mod ahead;
 mod burst;
 mod catalogue;
 mod dialect;
+mod fault;
 mod form;
 mod target;
 
