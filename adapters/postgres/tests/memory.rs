@@ -12,6 +12,7 @@ mod support;
 mod testing;
 
 use support::with_db;
+use testing::database::Database as _;
 use testing::memory::peak_mb;
 
 #[test]

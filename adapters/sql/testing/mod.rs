@@ -5,6 +5,7 @@
 
 pub(crate) mod certificates;
 pub(crate) mod conformance;
+pub(crate) mod database;
 pub(crate) mod ending;
 pub(crate) mod filters;
 pub(crate) mod memory;

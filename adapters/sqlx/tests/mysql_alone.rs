@@ -13,6 +13,7 @@ mod testing;
 use fetcher_engine::Category;
 
 use support::{with_db, with_own_db};
+use testing::database::Database as _;
 use testing::memory::peak_mb;
 use testing::reading::{batch, count, planned, told};
 

@@ -13,10 +13,11 @@ use fetcher_engine::value::{Value, ValueKind};
 use fetcher_postgres::PostgresConnectors;
 
 use crate::server;
-use crate::support::{Db, connect, create, remove};
+use crate::support::{Db, connect};
 use crate::testing::conformance::{
     Counting, PASSWORD, aside, create_table, inserts, settled, too_safe, with_plain,
 };
+use crate::testing::database::Database as _;
 use crate::testing::reading::descriptor;
 use crate::testing::runtime;
 use crate::testing::server::Server;
@@ -51,7 +52,7 @@ impl Subject for Postgres {
 
     fn load<'a>(&'a self, tables: &'a [Table]) -> BoxFuture<'a, Box<dyn Fixture>> {
         Box::pin(async move {
-            let db = create(self.0).await;
+            let db = Db::create(self.0).await;
             // A server that was given keeps no role of ours.
             if self.0.is_own() {
                 let role = format!(
@@ -176,9 +177,8 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        let Some(Db { server, name, client }) = self.db.take() else { return };
-        drop(client);
-        aside(async move || remove(server, &name).await);
+        let Some(db) = self.db.take() else { return };
+        aside(async move || db.remove().await);
     }
 }
 

@@ -8,6 +8,7 @@ use fetcher_engine::ports::Connector;
 use tokio_postgres::Client;
 
 use crate::support::{Db, factory, with_db};
+use crate::testing::database::Database as _;
 use crate::testing::ending::{one_snapshot, out_of_order};
 use crate::testing::reading::{
     batch, build, connected, drain, failure, planned, read, told, without_end,

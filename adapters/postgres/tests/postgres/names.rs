@@ -6,6 +6,7 @@ use fetcher_engine::{Category, Filter};
 use fetcher_postgres::PostgresConnectors;
 
 use crate::support::{factory, with_db};
+use crate::testing::database::Database as _;
 use crate::testing::names::{come_in_order, discover, names};
 use crate::testing::reading::{build, planned, told};
 use crate::testing::text::quoted;

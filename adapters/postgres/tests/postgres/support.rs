@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use fetcher_engine::ConnectionInput;
 use fetcher_engine::ports::Connector;
-use fetcher_engine::{ConnectionInput, Filter, PortError};
 use fetcher_postgres::PostgresConnectors;
 use tokio_postgres::{Client, NoTls};
 
 use crate::server;
-use crate::testing::reading::{Counted, Fixed, connected, count, narrowed, read, rows, told};
-use crate::testing::runtime;
+use crate::testing::database::{Database, with};
+use crate::testing::reading::{Fixed, connected};
 use crate::testing::server::{Server, fresh_name};
 
 /// A database of the test's own, gone when the test ends.
@@ -40,77 +40,38 @@ impl Db {
     pub(crate) fn input(&self) -> ConnectionInput {
         input(self.server, &self.name)
     }
+}
 
-    /// A connector that is connected.
-    pub(crate) async fn connector(&self) -> Box<dyn Connector> {
+impl Database for Db {
+    async fn create(server: &'static Server) -> Self {
+        let name = fresh_name();
+        let admin = connect(server, "postgres").await;
+        let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'");
+        admin.batch_execute(&create).await.expect("a database");
+        Self { server, client: connect(server, &name).await, name }
+    }
+
+    async fn remove(self) {
+        let Self { server, name, client } = self;
+        drop(client);
+        let admin = connect(server, "postgres").await;
+        let drop = format!("DROP DATABASE {name} WITH (FORCE)");
+        admin.batch_execute(&drop).await.expect("the database goes");
+    }
+
+    async fn connector(&self) -> Box<dyn Connector> {
         connected(&factory(self.server), self.input()).await
-    }
-
-    /// All rows of one table, one JSON text each.
-    pub(crate) async fn read(&self, table: &str, fields: &[&str]) -> Vec<String> {
-        self.filtered(table, fields, Vec::new()).await.map_err(told).expect("it reads")
-    }
-
-    pub(crate) async fn filtered(
-        &self,
-        table: &str,
-        fields: &[&str],
-        filters: Vec<Filter>,
-    ) -> Result<Vec<String>, PortError> {
-        read(self.connector().await, narrowed(table, fields, filters)).await.map(rows)
-    }
-
-    /// Reads without keeping.
-    pub(crate) async fn count(
-        &self,
-        table: &str,
-        fields: &[&str],
-        filters: Vec<Filter>,
-    ) -> Counted {
-        let mut connector = self.connector().await;
-        connector.open(narrowed(table, fields, filters)).await.map_err(told).unwrap();
-        count(connector).await
     }
 }
 
 /// Runs a test with a database of its own, or skips it.
 pub(crate) fn with_db(test: impl AsyncFnOnce(&Db)) {
-    if let Some(server) = server::any() {
-        run_with(server, test);
-    }
+    with(server::any(), test);
 }
 
 /// The same on a server of our own.
 pub(crate) fn with_own_db(test: impl AsyncFnOnce(&Db)) {
-    if let Some(server) = server::own() {
-        run_with(server, test);
-    }
-}
-
-fn run_with(server: &'static Server, test: impl AsyncFnOnce(&Db)) {
-    runtime().block_on(async {
-        let db = create(server).await;
-        let name = db.name.clone();
-        test(&db).await;
-        drop(db);
-        remove(server, &name).await;
-    });
-}
-
-/// A new database.
-pub(crate) async fn create(server: &'static Server) -> Db {
-    let name = fresh_name();
-    let admin = connect(server, "postgres").await;
-    let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'");
-    admin.batch_execute(&create).await.expect("a database");
-    Db { server, client: connect(server, &name).await, name }
-}
-
-/// And gone again, whoever is still in it.
-pub(crate) async fn remove(server: &'static Server, name: &str) {
-    let admin = connect(server, "postgres").await;
-    let drop = format!("DROP DATABASE {name} WITH (FORCE)");
-    admin.batch_execute(&drop).await.expect("the database goes");
+    with(server::own(), test);
 }
 
 pub(crate) async fn connect(server: &Server, database: &str) -> Client {

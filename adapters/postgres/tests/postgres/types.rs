@@ -4,6 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::support::{Db, with_db};
+use crate::testing::database::Database as _;
 use crate::testing::reading::told;
 
 /// What to compare with: an expression over `v` that gives JSON text.

@@ -3,6 +3,7 @@
 use fetcher_engine::{Filter, Value};
 
 use crate::support::with_db;
+use crate::testing::database::Database as _;
 use crate::testing::memory::peak_mb;
 
 #[test]

@@ -13,10 +13,11 @@ use fetcher_engine::value::{Date, Value, ValueKind};
 use fetcher_sqlx::MySqlConnectors;
 
 use crate::server;
-use crate::support::{self, Db, create, open, quoted, remove};
+use crate::support::{self, Db, open, quoted};
 use crate::testing::conformance::{
     Counting, PASSWORD, aside, create_table, inserts, settled, too_safe, with_plain,
 };
+use crate::testing::database::Database as _;
 use crate::testing::reading::descriptor;
 use crate::testing::server::Server;
 use crate::testing::{runtime, text};
@@ -44,7 +45,7 @@ impl Subject for MySql {
 
     fn load<'a>(&'a self, tables: &'a [Table]) -> BoxFuture<'a, Box<dyn Fixture>> {
         Box::pin(async move {
-            let db = create(self.0).await;
+            let db = Db::create(self.0).await;
             if self.0.is_own() {
                 let sql = format!(
                     "CREATE USER IF NOT EXISTS 'with_plain'@'%' IDENTIFIED BY '{PASSWORD}'; \
@@ -155,7 +156,7 @@ impl Drop for Loaded {
         let Some(db) = self.db.take() else { return };
         let (server, name) = (db.server, db.name.clone());
         drop(db);
-        aside(async move || remove(open(server, &name).await).await);
+        aside(async move || open(server, &name).await.remove().await);
     }
 }
 

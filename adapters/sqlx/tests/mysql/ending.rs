@@ -8,6 +8,7 @@ use fetcher_engine::extraction::PlannedTable;
 use fetcher_engine::ports::{Connector, Query};
 
 use crate::support::{Db, factory, with_db};
+use crate::testing::database::Database as _;
 use crate::testing::ending::{one_snapshot, out_of_order};
 use crate::testing::reading::{batch, build, drain, failure, planned, read, told, without_end};
 

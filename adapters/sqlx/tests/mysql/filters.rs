@@ -5,6 +5,7 @@ use fetcher_engine::filter::Operator;
 use fetcher_engine::value::{Date, Decimal, Instant, Timestamp, Value, ValueKind};
 
 use crate::support::{Db, literal, with_db};
+use crate::testing::database::Database as _;
 use crate::testing::filters::{Column, Trial, column, refused};
 use crate::testing::random::Random;
 use crate::testing::reading::told;

@@ -7,6 +7,7 @@ use fetcher_engine::schema::TableSchema;
 use fetcher_sqlx::MySqlConnectors;
 
 use crate::support::{factory, quoted, with_db, with_own_db};
+use crate::testing::database::Database as _;
 use crate::testing::names::{come_in_order, discover, names};
 use crate::testing::reading::{batch, build, drain, planned, told};
 

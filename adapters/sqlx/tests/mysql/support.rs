@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fetcher_engine::ConnectionInput;
 use fetcher_engine::ports::Connector;
-use fetcher_engine::{ConnectionInput, Filter, PortError};
 use fetcher_sqlx::{MySqlConnectors, SslMode};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use tokio::sync::Mutex;
 
 use crate::server::{self, options};
-use crate::testing::reading::{Counted, Fixed, connected, count, narrowed, read, rows, told};
+use crate::testing::database::{Database, with};
+use crate::testing::reading::{Fixed, connected};
 use crate::testing::server::{Server, fresh_name};
-use crate::testing::{runtime, text};
+use crate::testing::text;
 
 /// A database of the test's own, gone when the test ends.
 pub(crate) struct Db {
@@ -78,74 +79,35 @@ impl Db {
     pub(crate) fn input(&self) -> ConnectionInput {
         input(self.server, &self.name)
     }
+}
 
-    /// A connector that is connected.
-    pub(crate) async fn connector(&self) -> Box<dyn Connector> {
+impl Database for Db {
+    async fn create(server: &'static Server) -> Self {
+        let name = fresh_name();
+        let mut admin = options(server).connect().await.expect("the server answers");
+        let create = format!("CREATE DATABASE {name} CHARACTER SET utf8mb4");
+        admin.execute(AssertSqlSafe(create)).await.expect("a database");
+        admin.close().await.expect("it closes");
+        open(server, &name).await
+    }
+
+    async fn remove(self) {
+        self.run(&format!("DROP DATABASE {}", self.name)).await;
+    }
+
+    async fn connector(&self) -> Box<dyn Connector> {
         connected(&factory(self.server), self.input()).await
-    }
-
-    /// All rows of one table, one JSON text each.
-    pub(crate) async fn read(&self, table: &str, fields: &[&str]) -> Vec<String> {
-        self.filtered(table, fields, Vec::new()).await.map_err(told).expect("it reads")
-    }
-
-    pub(crate) async fn filtered(
-        &self,
-        table: &str,
-        fields: &[&str],
-        filters: Vec<Filter>,
-    ) -> Result<Vec<String>, PortError> {
-        read(self.connector().await, narrowed(table, fields, filters)).await.map(rows)
-    }
-
-    /// Reads without keeping.
-    pub(crate) async fn count(
-        &self,
-        table: &str,
-        fields: &[&str],
-        filters: Vec<Filter>,
-    ) -> Counted {
-        let mut connector = self.connector().await;
-        connector.open(narrowed(table, fields, filters)).await.map_err(told).unwrap();
-        count(connector).await
     }
 }
 
 /// Runs a test with a database of its own, or skips it.
 pub(crate) fn with_db(test: impl AsyncFnOnce(&Db)) {
-    if let Some(server) = server::any() {
-        run_with(server, test);
-    }
+    with(server::any(), test);
 }
 
 /// The same on a server of our own.
 pub(crate) fn with_own_db(test: impl AsyncFnOnce(&Db)) {
-    if let Some(server) = server::own() {
-        run_with(server, test);
-    }
-}
-
-fn run_with(server: &'static Server, test: impl AsyncFnOnce(&Db)) {
-    runtime().block_on(async {
-        let db = create(server).await;
-        test(&db).await;
-        remove(db).await;
-    });
-}
-
-/// A new database.
-pub(crate) async fn create(server: &'static Server) -> Db {
-    let name = fresh_name();
-    let mut admin = options(server).connect().await.expect("the server answers");
-    let create = format!("CREATE DATABASE {name} CHARACTER SET utf8mb4");
-    admin.execute(AssertSqlSafe(create)).await.expect("a database");
-    admin.close().await.expect("it closes");
-    open(server, &name).await
-}
-
-/// And gone again.
-pub(crate) async fn remove(db: Db) {
-    db.run(&format!("DROP DATABASE {}", db.name)).await;
+    with(server::own(), test);
 }
 
 pub(crate) async fn open(server: &'static Server, name: &str) -> Db {

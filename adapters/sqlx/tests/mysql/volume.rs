@@ -3,6 +3,7 @@
 use fetcher_engine::{Filter, Value};
 
 use crate::support::{with_db, with_own_db};
+use crate::testing::database::Database as _;
 
 #[test]
 fn many_rows_come_in_batches_of_bounded_size() {
