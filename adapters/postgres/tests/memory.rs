@@ -3,14 +3,17 @@
 //! In a process of its own: the peak of memory is that of the process, and the tests there hold
 //! cells of 100 MB.
 
-#[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "postgres/server.rs"]
 mod server;
 #[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "postgres/support.rs"]
 mod support;
+#[path = "../../sql/testing/mod.rs"]
+mod testing;
 
-use support::{count, peak_mb, with_db};
+use support::with_db;
+use testing::database::Database as _;
+use testing::memory::peak_mb;
 
 #[test]
 fn ten_million_rows_in_constant_memory() {
@@ -22,11 +25,11 @@ fn ten_million_rows_in_constant_memory() {
         };
         db.run(&view("few", ROWS / 1000)).await;
         db.run(&view("many", ROWS)).await;
-        assert_eq!(count(db, "few", &["n", "t"], Vec::new()).await.0, ROWS / 1000);
+        assert_eq!(db.count("few", &["n", "t"], Vec::new()).await.rows, ROWS / 1000);
         let before = peak_mb();
-        let (rows, _, most) = count(db, "many", &["n", "t"], Vec::new()).await;
-        assert_eq!(rows, ROWS);
-        assert!(most < 300 << 10, "{most}");
+        let seen = db.count("many", &["n", "t"], Vec::new()).await;
+        assert_eq!(seen.rows, ROWS);
+        assert!(seen.most < 300 << 10, "{}", seen.most);
         if let (Some(before), Some(after)) = (before, peak_mb()) {
             assert!(after - before < 16, "{} MB more than for a thousandth", after - before);
         }

@@ -3,23 +3,19 @@
 //! must not reach another server.
 
 #[path = "mysql/server.rs"]
-#[expect(dead_code, reason = "what only the other tests need")]
 mod server;
 #[path = "mysql/support.rs"]
 #[expect(dead_code, reason = "what only the other tests need")]
 mod support;
+#[path = "../../sql/testing/mod.rs"]
+mod testing;
 
 use fetcher_engine::Category;
-use fetcher_engine::ports::Fetched;
 
-use support::{batch, planned, told, with_db, with_own_db};
-
-/// The most memory that this process has had, in megabytes, where the system tells.
-fn peak_mb() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? / 1024)
-}
+use support::{with_db, with_own_db};
+use testing::database::Database as _;
+use testing::memory::peak_mb;
+use testing::reading::{batch, count, planned, told};
 
 #[test]
 fn five_million_rows() {
@@ -33,19 +29,7 @@ fn five_million_rows() {
         let mut connector = db.connector().await;
         connector.open(planned("many", &["n", "t"])).await.map_err(told).unwrap();
         let before = peak_mb();
-        let mut batch = batch();
-        let mut rows = 0;
-        loop {
-            let (filled, fetched) = connector.fetch(batch).await.map_err(told).unwrap();
-            batch = filled;
-            rows += batch.rows();
-            batch.clear();
-            if fetched == Fetched::End {
-                break;
-            }
-        }
-        connector.close().await.map_err(told).unwrap();
-        assert_eq!(rows, 5_000_000);
+        assert_eq!(count(connector).await.rows, 5_000_000);
         if let (Some(before), Some(after)) = (before, peak_mb()) {
             println!("{before} MB before, {after} MB after");
             assert!(after - before < 20, "{before} MB before, {after} MB after");

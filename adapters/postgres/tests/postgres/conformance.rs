@@ -4,16 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use fetcher_engine::ConnectionDescriptor;
 use fetcher_engine::filter::Operator;
 use fetcher_engine::memory::MemoryConnectorRegistry;
-use fetcher_engine::ports::{BoxFuture, ConnectorRegistry, CredentialResolver};
+use fetcher_engine::ports::{BoxFuture, ConnectorRegistry};
 use fetcher_engine::testkit::conformance::connector::{Fixture, Subject, Table};
 use fetcher_engine::value::{Value, ValueKind};
-use fetcher_engine::{ConnectionDescriptor, PortError, Secret, TenantId};
 use fetcher_postgres::PostgresConnectors;
 
-use crate::server::{self, Server};
-use crate::support::{Db, connect, create, descriptor, remove};
+use crate::server;
+use crate::support::{Db, connect};
+use crate::testing::conformance::{
+    Counting, PASSWORD, aside, create_table, inserts, settled, too_safe, with_plain,
+};
+use crate::testing::database::Database as _;
+use crate::testing::reading::descriptor;
+use crate::testing::runtime;
+use crate::testing::server::Server;
+use crate::testing::text;
 
 const KINDS: [(ValueKind, &str); 14] = [
     (ValueKind::I64, "int8"),
@@ -35,26 +43,18 @@ const KINDS: [(ValueKind, &str); 14] = [
 /// Who shows its connections under this name is looked for.
 const APPLICATION: &str = "fetcher_conformance";
 
-/// A role that needs its password; on a server of our own.
-const PASSWORD: &str = "conformance-password";
-
 struct Postgres(&'static Server);
 
 impl Subject for Postgres {
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(future);
+        runtime().block_on(future);
     }
 
     fn load<'a>(&'a self, tables: &'a [Table]) -> BoxFuture<'a, Box<dyn Fixture>> {
         Box::pin(async move {
-            let db = create(self.0).await;
+            let db = Db::create(self.0).await;
             // A server that was given keeps no role of ours.
-            if is_own(self.0) {
+            if self.0.is_own() {
                 let role = format!(
                     "DO $$ BEGIN CREATE ROLE with_plain LOGIN SUPERUSER PASSWORD '{PASSWORD}';
                      EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
@@ -63,13 +63,7 @@ impl Subject for Postgres {
             }
             db.run("SET TimeZone = 'UTC'").await;
             for table in tables {
-                let columns: Vec<_> = table
-                    .columns
-                    .iter()
-                    .map(|(name, kind)| format!("{} {}", quoted(name), sql_type(*kind)))
-                    .collect();
-                db.run(&format!("CREATE TABLE {} ({})", quoted(&table.name), columns.join(", ")))
-                    .await;
+                db.run(&create_table('"', table, &KINDS)).await;
                 insert(&db, &table.name, &table.rows).await;
             }
             Box::new(Loaded { db: Some(db), asked: Arc::default() }) as Box<dyn Fixture>
@@ -113,23 +107,12 @@ impl Subject for Postgres {
 }
 
 fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn sql_type(kind: ValueKind) -> &'static str {
-    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, sql)| *sql).expect("a kind")
+    text::quoted('"', name)
 }
 
 async fn insert(db: &Db, table: &str, rows: &[Vec<Value>]) {
-    for some in rows.chunks(200) {
-        let rows: Vec<_> = some
-            .iter()
-            .map(|row| {
-                let cells: Vec<_> = row.iter().map(literal).collect();
-                format!("({})", cells.join(", "))
-            })
-            .collect();
-        db.run(&format!("INSERT INTO {} VALUES {}", quoted(table), rows.join(", "))).await;
+    for sql in inserts(&quoted(table), rows, 200, literal) {
+        db.run(&sql).await;
     }
 }
 
@@ -142,10 +125,7 @@ fn literal(value: &Value) -> String {
         Value::F64(value) => format!("{value:?}").replace("inf", "Infinity"),
         Value::Decimal(value) => value.to_string(),
         Value::String(value) | Value::Json(value) => value.clone(),
-        Value::Bytes(value) => {
-            let hex: Vec<_> = value.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("\\x{}", hex.concat())
-        }
+        Value::Bytes(value) => format!("\\x{}", text::hex(value)),
         Value::Uuid(value) => value.to_string(),
         Value::Date(value) => value.to_string(),
         Value::Time(value) => value.to_string(),
@@ -168,11 +148,6 @@ fn literal(value: &Value) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Whether the server ends with this process.
-fn is_own(server: &Server) -> bool {
-    !server.folder.as_os_str().is_empty()
-}
-
 struct Loaded {
     /// Taken only when it is dropped.
     db: Option<Db>,
@@ -184,62 +159,32 @@ impl Loaded {
         self.db.as_ref().expect("it is there until the end")
     }
 
-    fn is_own(&self) -> bool {
-        is_own(self.db().server)
+    fn server(&self) -> &'static Server {
+        self.db().server
     }
 
     fn input(&self) -> fetcher_engine::ConnectionInput {
-        let input = self.db().input();
-        if self.is_own() { input.username("with_plain") } else { input }
+        with_plain(self.server(), self.db().input())
     }
 
-    async fn backends(&self) -> i64 {
+    async fn backends(&self) -> usize {
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 \
                    AND datname = current_database()";
-        self.db().client.query_one(sql, &[&APPLICATION]).await.expect("an answer").get(0)
+        let row = self.db().client.query_one(sql, &[&APPLICATION]).await.expect("an answer");
+        usize::try_from(row.get::<_, i64>(0)).expect("a count")
     }
 }
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        let Some(Db { server, name, client }) = self.db.take() else { return };
-        drop(client);
-        // A runtime cannot wait inside of another one.
-        let gone = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(remove(server, &name));
-        });
-        let _ = gone.join();
-    }
-}
-
-struct Counting {
-    asked: Arc<AtomicU64>,
-    password: Option<String>,
-}
-
-impl CredentialResolver for Counting {
-    fn resolve<'a>(
-        &'a self,
-        _: &'a TenantId,
-        connection: &'a ConnectionDescriptor,
-    ) -> BoxFuture<'a, Result<Option<Secret>, PortError>> {
-        Box::pin(async move {
-            self.asked.fetch_add(1, Ordering::Relaxed);
-            if connection.name.as_str() == "wrong" {
-                return Ok(Some(Secret::from("not the password")));
-            }
-            Ok(self.password.as_deref().map(Secret::from))
-        })
+        let Some(db) = self.db.take() else { return };
+        aside(async move || db.remove().await);
     }
 }
 
 impl Fixture for Loaded {
     fn registry(&self) -> Arc<dyn ConnectorRegistry> {
-        let server = self.db().server;
-        let own = self.is_own().then(|| PASSWORD.to_owned());
-        let password = own.or_else(|| server.password.clone());
-        let resolver = Counting { asked: Arc::clone(&self.asked), password };
+        let resolver = Counting::new(self.server(), &self.asked);
         let factory = PostgresConnectors::new()
             .application_name(APPLICATION)
             .connect_timeout(Duration::from_secs(20))
@@ -262,15 +207,11 @@ impl Fixture for Loaded {
     fn wrong_password(&self) -> Option<ConnectionDescriptor> {
         let mut input = self.input();
         "wrong".clone_into(&mut input.name);
-        self.is_own().then(|| descriptor(input))
+        self.server().is_own().then(|| descriptor(input))
     }
 
     fn too_safe(&self) -> Option<ConnectionDescriptor> {
-        // The certificate is made out to another name than this address.
-        let folder = &self.db().server.folder;
-        let root = std::fs::read_to_string(folder.join("root.crt")).ok()?;
-        let input = self.input().host("127.0.0.1").option("sslMode", "verify-full");
-        Some(descriptor(input.option("sslRootCert", root)))
+        too_safe(self.server(), self.input()).map(descriptor)
     }
 
     fn resolutions(&self) -> Option<u64> {
@@ -278,16 +219,7 @@ impl Fixture for Loaded {
     }
 
     fn held(&self) -> BoxFuture<'_, Option<usize>> {
-        Box::pin(async move {
-            let (mut last, mut same) = (self.backends().await, 0);
-            while same < 6 {
-                tokio::time::sleep(Duration::from_millis(40)).await;
-                let now = self.backends().await;
-                same = if now == last { same + 1 } else { 0 };
-                last = now;
-            }
-            usize::try_from(last).ok()
-        })
+        Box::pin(async move { Some(settled(|| self.backends()).await) })
     }
 
     fn append<'a>(&'a self, table: &'a str, rows: &'a [Vec<Value>]) -> BoxFuture<'a, bool> {

@@ -1,29 +1,23 @@
 //! How things end: snapshots under writers, broken connections, cancels, deadlines, drops.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fetcher_engine::Category;
-use fetcher_engine::encode::{Format, RowBatch, StepShape};
-use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{Connector, Fetched, Query};
+use fetcher_engine::ports::Connector;
 use tokio_postgres::Client;
 
-use crate::support::{Db, build, drain, factory, told, with_db};
-
-fn planned(table: &str, fields: &[&str]) -> Query {
-    Query::new([PlannedTable::new(table, fields.iter().copied(), Vec::new())].into())
-}
-
-fn batch() -> RowBatch {
-    RowBatch::new(StepShape::open(Format::Ndjson, "pg"))
-}
+use crate::support::{Db, factory, with_db};
+use crate::testing::database::Database as _;
+use crate::testing::ending::{one_snapshot, out_of_order};
+use crate::testing::reading::{
+    batch, build, connected, drain, failure, planned, read, told, without_end,
+};
 
 /// A connector that the server shows under a name of its own.
 async fn named(db: &Db, name: &str) -> Box<dyn Connector> {
     let factory = factory(db.server).application_name(name);
-    let mut connector = build(&factory, db.input()).unwrap();
-    connector.connect().await.map_err(told).unwrap();
-    connector
+    connected(&factory, db.input()).await
 }
 
 /// Waits until so many backends of that name are at work, or are there at all.
@@ -57,41 +51,12 @@ fn one_snapshot_for_all_tables_under_a_writer() {
              INSERT INTO b SELECT n, 0 FROM generate_series(1, 15249) AS n",
         )
         .await;
-        let writer = db.client().await;
-        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let stopped = std::sync::Arc::clone(&stop);
-        let writing = tokio::spawn(async move {
-            let mut round = 0;
-            while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
-                round += 1;
-                let sql = format!(
-                    "BEGIN; UPDATE a SET x = {round} WHERE id % 97 = {round} % 97;
-                     UPDATE b SET x = {round} WHERE id % 97 = {round} % 97;
-                     INSERT INTO a VALUES ({round} + 20000, {round});
-                     INSERT INTO b VALUES ({round} + 20000, {round});
-                     DELETE FROM a WHERE id = {round}; DELETE FROM b WHERE id = {round}; COMMIT"
-                );
-                writer.batch_execute(&sql).await.unwrap();
-            }
-            round
-        });
-        for _ in 0..5 {
-            let tables = ["a", "b"].map(|it| PlannedTable::new(it, ["id", "x"], Vec::new()));
-            let mut connector = db.connector().await;
-            connector.open(Query::new(tables.into())).await.map_err(told).unwrap();
-            let rows = drain(&mut *connector).await.map_err(told).unwrap();
-            connector.close().await.unwrap();
-            let of = |table: &str| {
-                let mut rows: Vec<_> =
-                    rows.iter().filter(|row| row.0 == table).map(|row| row.1.clone()).collect();
-                rows.sort();
-                rows
-            };
-            assert_eq!(of("a").len(), 15249);
-            assert!(of("a") == of("b"), "the tables agree");
-        }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(writing.await.unwrap() > 5);
+        let writer = Arc::new(db.client().await);
+        let write = move |sql: String| {
+            let writer = Arc::clone(&writer);
+            async move { writer.batch_execute(&sql).await.unwrap() }
+        };
+        one_snapshot(write, async || db.connector().await, 15249, Duration::ZERO).await;
     });
 }
 
@@ -116,17 +81,7 @@ fn a_connection_that_breaks_is_no_end() {
                 );
                 killer.batch_execute(&sql).await.unwrap();
             });
-            let mut batch = batch();
-            let error = loop {
-                match connector.fetch(batch).await {
-                    Ok((filled, fetched)) => {
-                        assert_eq!(fetched, Fetched::More);
-                        batch = filled;
-                        batch.clear();
-                    }
-                    Err(error) => break error,
-                }
-            };
+            let error = failure(&mut *connector).await;
             assert_eq!(error.category(), Category::Unavailable, "{}", told(error));
             kill.await.unwrap();
             connector.close().await.map_err(told).unwrap();
@@ -142,14 +97,8 @@ fn a_dropped_call_is_cancelled_at_the_server() {
         for (view, name) in [("slow", "cancel_slow"), ("endless", "cancel_fast")] {
             let mut connector = named(db, name).await;
             connector.open(planned(view, &["n", "s"])).await.map_err(told).unwrap();
-            let fetching = async {
-                let mut batch = batch();
-                loop {
-                    batch = connector.fetch(batch).await.map_err(told).unwrap().0;
-                    batch.clear();
-                }
-            };
             let short = Duration::from_millis(300);
+            let fetching = without_end(&mut *connector);
             assert!(tokio::time::timeout(short, fetching).await.is_err());
             until(&db.client, name, "AND state = 'active'", 1).await;
             let closing = std::time::Instant::now();
@@ -226,25 +175,7 @@ fn the_deadline_reaches_the_server() {
 #[test]
 fn calls_out_of_order_are_refused_and_close_is_always_legal() {
     with_db(async |db| {
-        let fresh = || build(&factory(db.server), db.input()).unwrap();
-        fresh().close().await.unwrap();
-        let mut connector = fresh();
-        assert!(connector.discover_schema().await.is_err());
-        assert!(connector.open(Query::new([].into())).await.is_err());
-        assert!(connector.fetch(batch()).await.is_err());
-        connector.connect().await.unwrap();
-        assert!(connector.connect().await.is_err());
-        assert!(connector.fetch(batch()).await.is_err());
-        connector.open(Query::new([].into())).await.map_err(told).unwrap();
-        assert!(connector.open(Query::new([].into())).await.is_err());
-        assert_eq!(connector.fetch(batch()).await.unwrap().1, Fetched::End);
-        connector.close().await.unwrap();
-        let mut connector = fresh();
-        connector.connect().await.unwrap();
-        connector.discover_schema().await.unwrap();
-        connector.discover_schema().await.unwrap();
-        connector.open(Query::new([].into())).await.map_err(told).unwrap();
-        connector.close().await.unwrap();
+        out_of_order(|| build(&factory(db.server), db.input()).unwrap()).await;
     });
 }
 
@@ -259,10 +190,8 @@ fn nothing_can_be_written_and_nothing_stays_behind() {
         .await;
         assert!(db.filtered("sly", &["a"], Vec::new()).await.is_err());
         assert_eq!(db.texts("SELECT count(*)::text FROM t").await, [Some("0".to_owned())]);
-        let mut connector = named(db, "leaves_nothing").await;
-        connector.open(planned("t", &["a"])).await.map_err(told).unwrap();
-        drain(&mut *connector).await.unwrap();
-        connector.close().await.unwrap();
+        let connector = named(db, "leaves_nothing").await;
+        read(connector, planned("t", &["a"])).await.map_err(told).unwrap();
         until(&db.client, "leaves_nothing", "", 0).await;
     });
 }

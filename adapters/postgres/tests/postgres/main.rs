@@ -10,5 +10,7 @@ mod names;
 mod security;
 mod server;
 mod support;
+#[path = "../../../sql/testing/mod.rs"]
+mod testing;
 mod types;
 mod volume;

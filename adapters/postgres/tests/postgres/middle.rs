@@ -20,8 +20,9 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::security::{encrypted, pem};
-use crate::support::{Db, Fixed, told, with_own_db};
+use crate::security::encrypted;
+use crate::support::{Db, with_own_db};
+use crate::testing::reading::{Fixed, told};
 
 /// What a client sends before TLS.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
@@ -35,8 +36,9 @@ type Heard = Arc<Mutex<Vec<u8>>>;
 /// Listens for clients of the server; its port.
 async fn man_in_the_middle(db: &Db, heard: &Heard) -> u16 {
     let provider = Arc::new(ring::default_provider());
-    let chain = vec![CertificateDer::from_pem_slice(pem(db, "other.crt").as_bytes()).unwrap()];
-    let key = PrivateKeyDer::from_pem_slice(pem(db, "other.key").as_bytes()).unwrap();
+    let chain =
+        vec![CertificateDer::from_pem_slice(db.server.pem("other.crt").as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(db.server.pem("other.key").as_bytes()).unwrap();
     let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -130,7 +132,8 @@ fn a_scram_login_does_not_go_through_a_man_in_the_middle() {
         assert!(has_heard("canary-51b0"));
         // Who verifies does not even begin.
         let input = db.input().username("overheard_plain").port(port);
-        let input = input.option("sslMode", "verify-ca").option("sslRootCert", pem(db, "root.crt"));
+        let input =
+            input.option("sslMode", "verify-ca").option("sslRootCert", db.server.pem("root.crt"));
         assert!(encrypted(&with, input, db).await.is_err());
     });
 }

@@ -2,24 +2,14 @@
 
 use fetcher_engine::extraction::PlannedTable;
 use fetcher_engine::ports::{ConnectorFactory, Query};
-use fetcher_engine::schema::TableSchema;
 use fetcher_engine::{Category, Filter};
 use fetcher_postgres::PostgresConnectors;
 
-use crate::support::{Db, build, drain, factory, told, with_db};
-
-async fn discover(db: &Db) -> Vec<TableSchema> {
-    let mut connector = db.connector().await;
-    let tables = connector.discover_schema().await.map_err(told).expect("it discovers");
-    connector.close().await.map_err(told).expect("it closes");
-    tables
-}
-
-fn names(tables: &[TableSchema]) -> Vec<&str> {
-    let mut names: Vec<_> = tables.iter().map(TableSchema::name).collect();
-    names.sort_unstable();
-    names
-}
+use crate::support::{factory, with_db};
+use crate::testing::database::Database as _;
+use crate::testing::names::{come_in_order, discover, names};
+use crate::testing::reading::{build, planned, told};
+use crate::testing::text::quoted;
 
 #[test]
 fn whatever_yields_rows_is_found_and_read() {
@@ -50,7 +40,7 @@ fn whatever_yields_rows_is_found_and_read() {
             ))
             .await
             .is_ok();
-        let found = discover(db).await;
+        let found = discover(db.connector().await).await;
         let mut expected =
             vec!["a_view", "child", "matview", "no_column", "parent", "part_one", "parts", "plain"];
         if foreign {
@@ -80,7 +70,7 @@ fn fields_are_as_catalogued() {
              ALTER TABLE t DROP COLUMN gone",
         )
         .await;
-        let tables = discover(db).await;
+        let tables = discover(db.connector().await).await;
         let fields: Vec<_> = tables[0]
             .fields()
             .iter()
@@ -123,7 +113,7 @@ fn ugly_names_survive() {
             "{}",
             "a;b",
         ];
-        let quote = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let quote = |name| quoted('"', name);
         let columns: Vec<_> = ugly.iter().map(|it| format!("{} int", quote(it))).collect();
         let numbers: Vec<_> = (0..ugly.len()).map(|n| n.to_string()).collect();
         for schema in ["public", "Other Schema", "a.b", "q\"q"] {
@@ -138,7 +128,7 @@ fn ugly_names_survive() {
                 .await;
             }
         }
-        let found = discover(db).await;
+        let found = discover(db.connector().await).await;
         assert_eq!(found.len(), 4 * ugly.len());
         let factory = factory(db.server);
         for table in &found {
@@ -205,8 +195,7 @@ fn schemas_out_of_scope_are_neither_found_nor_read() {
         for table in ["b.t", "pg_catalog.pg_class", "information_schema.tables", "a.missing"] {
             let mut connector = build(&factory, db.input()).unwrap();
             connector.connect().await.unwrap();
-            let planned = PlannedTable::new(table, ["x"], Vec::new());
-            let error = connector.open(Query::new([planned].into())).await.unwrap_err();
+            let error = connector.open(planned(table, &["x"])).await.unwrap_err();
             assert_eq!(error.category(), Category::Validation, "{table}");
             connector.close().await.unwrap();
         }
@@ -254,11 +243,6 @@ fn tables_come_in_order_and_empty_ones_end_too() {
     with_db(async |db| {
         db.run("CREATE TABLE a (x int); CREATE TABLE b (x int); INSERT INTO b VALUES (1)").await;
         db.run("CREATE TABLE c (x int)").await;
-        let tables = ["a", "b", "c"].map(|it| PlannedTable::new(it, ["x"], Vec::new()));
-        let mut connector = db.connector().await;
-        connector.open(Query::new(tables.into())).await.map_err(told).unwrap();
-        let rows = drain(&mut *connector).await.map_err(told).unwrap();
-        assert_eq!(rows, [("b".to_owned(), r#"{"x":1}"#.to_owned())]);
-        connector.close().await.unwrap();
+        come_in_order(db.connector().await).await;
     });
 }

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use fetcher_engine::{Category, ConnectionInput, PortError, Secret};
 use fetcher_postgres::{PostgresConnectors, SslMode};
 
-use crate::support::{Db, Fixed, build, told, with_own_db};
-
-pub(crate) fn pem(db: &Db, name: &str) -> String {
-    fs::read_to_string(db.server.folder.join(name)).expect("a certificate")
-}
+use crate::support::{Db, with_own_db};
+use crate::testing::reading::{Fixed, build, told};
+use crate::testing::security::{gives_up, guards, refuses};
 
 /// Connects; whether the connection is encrypted, as the server sees it.
 pub(crate) async fn encrypted(
@@ -42,7 +40,7 @@ fn each_mode_is_what_it_says() {
     with_own_db(async |db| {
         db.run("DROP ROLE IF EXISTS only_tls; CREATE ROLE only_tls LOGIN SUPERUSER").await;
         db.run("DROP ROLE IF EXISTS plain_only; CREATE ROLE plain_only LOGIN SUPERUSER").await;
-        let (root, other) = (pem(db, "root.crt"), pem(db, "other.crt"));
+        let (root, other) = (db.server.pem("root.crt"), db.server.pem("other.crt"));
         let none = "";
         // Mode, host, root certificates, whether it connects and then whether it is encrypted.
         let cases = [
@@ -95,7 +93,7 @@ fn a_server_without_tls_is_refused_where_tls_is_required() {
                 assert!(rest.is_empty(), "nothing is sent in plain text");
             }
         });
-        let root = pem(db, "root.crt");
+        let root = db.server.pem("root.crt");
         for mode in ["require", "verify-ca", "verify-full"] {
             let input = db.input().host("localhost").port(port).option("sslMode", mode);
             let input = input.option("sslRootCert", root.as_str());
@@ -112,15 +110,15 @@ fn a_client_certificate_is_shown() {
         let plain = PostgresConnectors::new();
         assert!(encrypted(&plain, input, db).await.is_err());
         let input = || db.input().username("with_certificate").option("sslMode", "require");
-        let key = Secret::from(pem(db, "client.key"));
-        let shown = plain.clone().client_certificate(pem(db, "client.crt"), key);
-        shown_is_silent(&shown, &pem(db, "client.key"));
+        let key = Secret::from(db.server.pem("client.key"));
+        let shown = plain.clone().client_certificate(db.server.pem("client.crt"), key);
+        shown_is_silent(&shown, &db.server.pem("client.key"));
         assert!(encrypted(&shown, input(), db).await.is_ok());
-        let own = input().option("sslCert", pem(db, "client.crt"));
+        let own = input().option("sslCert", db.server.pem("client.crt"));
         assert!(build(&plain, own).is_err(), "a certificate without its key");
         let own = input()
-            .option("sslCert", pem(db, "client.crt"))
-            .option("sslKey", pem(db, "client.key"));
+            .option("sslCert", db.server.pem("client.crt"))
+            .option("sslKey", db.server.pem("client.key"));
         assert!(encrypted(&plain, own, db).await.is_ok());
     });
 }
@@ -183,12 +181,7 @@ fn the_guard_refuses_addresses_inside() {
     with_own_db(async |db| {
         let guarded = PostgresConnectors::new().guard_addresses(true);
         let socket = db.server.folder.display().to_string();
-        for host in ["127.0.0.1", "localhost", "::1", "169.254.169.254", "10.0.0.1", &socket] {
-            let mut connector = build(&guarded, db.input().host(host)).unwrap();
-            let error = connector.connect().await.unwrap_err();
-            assert_eq!(error.category(), Category::Forbidden, "{host}");
-            connector.close().await.unwrap();
-        }
+        guards(&guarded, || db.input(), &socket).await;
     });
 }
 
@@ -216,25 +209,15 @@ fn what_a_connection_cannot_mean_is_refused_without_io() {
             db.input().option("sslMode", "disable").database(""),
             db.input().option("sslMode", "disable").username(""),
         ];
-        for (at, input) in cases.into_iter().enumerate() {
-            let error = build(&plain, input).err().unwrap_or_else(|| panic!("case {at}"));
-            assert_eq!(error.category(), Category::Validation, "case {at}");
-        }
+        refuses(&plain, cases);
     });
 }
 
 #[test]
 fn connecting_ends_in_time() {
     with_own_db(async |db| {
-        // It accepts, and never says a word.
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         let factory =
             PostgresConnectors::new().connect_timeout(std::time::Duration::from_millis(200));
-        let mut connector = build(&factory, db.input().port(port)).unwrap();
-        let error = connector.connect().await.unwrap_err();
-        assert_eq!(error.category(), Category::Timeout);
-        connector.close().await.unwrap();
-        drop(listener);
+        gives_up(&factory, db.input()).await;
     });
 }

@@ -4,6 +4,8 @@
 use serde_json::Value as Json;
 
 use crate::support::{Db, with_db};
+use crate::testing::database::Database as _;
+use crate::testing::reading::told;
 
 /// What to compare with: an expression over `v` that gives JSON text.
 #[derive(Clone, Copy)]
@@ -442,7 +444,7 @@ async fn check(db: &Db, name: &str, rule: Rule, literals: &[&str]) {
     );
     let expected = db.texts(&expected).await;
     let rows = db.filtered("oracle", &["n", "v"], Vec::new()).await;
-    let rows = rows.unwrap_or_else(|error| panic!("{name}: {}", crate::support::told(error)));
+    let rows = rows.unwrap_or_else(|error| panic!("{name}: {}", told(error)));
     assert_eq!(rows.len(), literals.len() + 1, "{name}");
     for (row, expected) in rows.iter().zip(expected) {
         let row: Json = serde_json::from_str(row).unwrap_or_else(|error| panic!("{row}: {error}"));

@@ -2,7 +2,9 @@
 
 use fetcher_engine::{Filter, Value};
 
-use crate::support::{count, peak_mb, with_db};
+use crate::support::with_db;
+use crate::testing::database::Database as _;
+use crate::testing::memory::peak_mb;
 
 #[test]
 fn many_rows_come_in_batches_of_bounded_size() {
@@ -10,9 +12,9 @@ fn many_rows_come_in_batches_of_bounded_size() {
         db.run("CREATE VIEW many AS SELECT n, n::text AS t FROM generate_series(1, 300000) AS n")
             .await;
         for filters in [Vec::new(), vec![Filter::gt("n", Value::from(0_i64))]] {
-            let (rows, _, most) = count(db, "many", &["n", "t"], filters).await;
-            assert_eq!(rows, 300_000);
-            assert!(most < 300 << 10, "{most}");
+            let seen = db.count("many", &["n", "t"], filters).await;
+            assert_eq!(seen.rows, 300_000);
+            assert!(seen.most < 300 << 10, "{}", seen.most);
         }
     });
 }
@@ -24,9 +26,9 @@ fn a_cell_of_100_mb() {
         db.run("INSERT INTO big VALUES (1, repeat('x', 100000000), NULL)").await;
         db.run("INSERT INTO big SELECT 2, NULL, decode(repeat('ff', 100000000), 'hex')").await;
         let before = peak_mb();
-        let (rows, bytes, _) = count(db, "big", &["b", "id", "t"], Vec::new()).await;
-        assert_eq!(rows, 2);
-        assert!(bytes > 233_000_000, "{bytes}");
+        let seen = db.count("big", &["b", "id", "t"], Vec::new()).await;
+        assert_eq!(seen.rows, 2);
+        assert!(seen.bytes > 233_000_000, "{}", seen.bytes);
         if let (Some(before), Some(after)) = (before, peak_mb()) {
             assert!(after - before < 900, "{} MB", after - before);
         }
@@ -45,9 +47,9 @@ fn a_row_of_many_wide_columns() {
         ))
         .await;
         let fields: Vec<_> = columns.iter().map(String::as_str).collect();
-        let (rows, bytes, most) = count(db, "wide", &fields, Vec::new()).await;
-        assert_eq!(rows, 20);
-        assert!(bytes > 20 * 102 * 40_000);
-        assert!(most < 5 << 20, "one row at a time: {most}");
+        let seen = db.count("wide", &fields, Vec::new()).await;
+        assert_eq!(seen.rows, 20);
+        assert!(seen.bytes > 20 * 102 * 40_000);
+        assert!(seen.most < 5 << 20, "one row at a time: {}", seen.most);
     });
 }

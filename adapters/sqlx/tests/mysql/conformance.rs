@@ -4,16 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use fetcher_engine::ConnectionDescriptor;
 use fetcher_engine::filter::Operator;
 use fetcher_engine::memory::MemoryConnectorRegistry;
-use fetcher_engine::ports::{BoxFuture, ConnectorRegistry, CredentialResolver};
+use fetcher_engine::ports::{BoxFuture, ConnectorRegistry};
 use fetcher_engine::testkit::conformance::connector::{Fixture, Subject, Table};
 use fetcher_engine::value::{Date, Value, ValueKind};
-use fetcher_engine::{ConnectionDescriptor, PortError, Secret, TenantId};
 use fetcher_sqlx::MySqlConnectors;
 
-use crate::server::{self, Server};
-use crate::support::{self, Db, create, descriptor, quoted, remove};
+use crate::server;
+use crate::support::{self, Db, open, quoted};
+use crate::testing::conformance::{
+    Counting, PASSWORD, aside, create_table, inserts, settled, too_safe, with_plain,
+};
+use crate::testing::database::Database as _;
+use crate::testing::reading::descriptor;
+use crate::testing::server::Server;
+use crate::testing::{runtime, text};
 
 const KINDS: [(ValueKind, &str); 11] = [
     (ValueKind::I64, "bigint"),
@@ -29,24 +36,16 @@ const KINDS: [(ValueKind, &str); 11] = [
     (ValueKind::Json, "json"),
 ];
 
-/// That of the user who needs one, on a server of our own.
-const PASSWORD: &str = "conformance-password";
-
 struct MySql(&'static Server);
 
 impl Subject for MySql {
     fn block_on(&self, future: BoxFuture<'_, ()>) {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(future);
+        runtime().block_on(future);
     }
 
     fn load<'a>(&'a self, tables: &'a [Table]) -> BoxFuture<'a, Box<dyn Fixture>> {
         Box::pin(async move {
-            let db = create(self.0).await;
+            let db = Db::create(self.0).await;
             if self.0.is_own() {
                 let sql = format!(
                     "CREATE USER IF NOT EXISTS 'with_plain'@'%' IDENTIFIED BY '{PASSWORD}'; \
@@ -55,13 +54,7 @@ impl Subject for MySql {
                 db.run(&sql).await;
             }
             for table in tables {
-                let columns: Vec<_> = table
-                    .columns
-                    .iter()
-                    .map(|(name, kind)| format!("{} {}", quoted(name), sql_type(*kind)))
-                    .collect();
-                db.run(&format!("CREATE TABLE {} ({})", quoted(&table.name), columns.join(", ")))
-                    .await;
+                db.run(&create_table('`', table, &KINDS)).await;
                 insert(&db, &table.name, &table.rows).await;
             }
             Box::new(Loaded { db: Some(db), asked: Arc::default() }) as Box<dyn Fixture>
@@ -113,20 +106,9 @@ impl Subject for MySql {
     }
 }
 
-fn sql_type(kind: ValueKind) -> &'static str {
-    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, sql)| *sql).expect("a kind")
-}
-
 async fn insert(db: &Db, table: &str, rows: &[Vec<Value>]) {
-    for some in rows.chunks(50) {
-        let rows: Vec<_> = some
-            .iter()
-            .map(|row| {
-                let cells: Vec<_> = row.iter().map(literal).collect();
-                format!("({})", cells.join(", "))
-            })
-            .collect();
-        db.run(&format!("INSERT INTO {} VALUES {}", quoted(table), rows.join(", "))).await;
+    for sql in inserts(&quoted(table), rows, 50, literal) {
+        db.run(&sql).await;
     }
 }
 
@@ -139,10 +121,7 @@ fn literal(value: &Value) -> String {
         Value::F64(value) => format!("'{value:e}'"),
         Value::Decimal(value) => value.to_string(),
         Value::String(value) | Value::Json(value) => support::literal(value),
-        Value::Bytes(value) => {
-            let hex: Vec<_> = value.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("x'{}'", hex.concat())
-        }
+        Value::Bytes(value) => format!("x'{}'", text::hex(value)),
         Value::Date(value) => format!("'{value}'"),
         Value::Timestamp(value) => format!("'{}'", value.to_string().replace('T', " ")),
         Value::Instant(value) => {
@@ -163,13 +142,12 @@ impl Loaded {
         self.db.as_ref().expect("it is there until the end")
     }
 
-    fn is_own(&self) -> bool {
-        self.db().server.is_own()
+    fn server(&self) -> &'static Server {
+        self.db().server
     }
 
     fn input(&self) -> fetcher_engine::ConnectionInput {
-        let input = self.db().input();
-        if self.is_own() { input.username("with_plain") } else { input }
+        with_plain(self.server(), self.db().input())
     }
 }
 
@@ -178,44 +156,13 @@ impl Drop for Loaded {
         let Some(db) = self.db.take() else { return };
         let (server, name) = (db.server, db.name.clone());
         drop(db);
-        // A runtime cannot wait inside of another one.
-        let gone = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(async {
-                remove(support::open(server, &name).await).await;
-            });
-        });
-        let _ = gone.join();
-    }
-}
-
-struct Counting {
-    asked: Arc<AtomicU64>,
-    password: Option<String>,
-}
-
-impl CredentialResolver for Counting {
-    fn resolve<'a>(
-        &'a self,
-        _: &'a TenantId,
-        connection: &'a ConnectionDescriptor,
-    ) -> BoxFuture<'a, Result<Option<Secret>, PortError>> {
-        Box::pin(async move {
-            self.asked.fetch_add(1, Ordering::Relaxed);
-            if connection.name.as_str() == "wrong" {
-                return Ok(Some(Secret::from("not the password")));
-            }
-            Ok(self.password.as_deref().map(Secret::from))
-        })
+        aside(async move || open(server, &name).await.remove().await);
     }
 }
 
 impl Fixture for Loaded {
     fn registry(&self) -> Arc<dyn ConnectorRegistry> {
-        let server = self.db().server;
-        let own = self.is_own().then(|| PASSWORD.to_owned());
-        let password = own.or_else(|| server.password.clone());
-        let resolver = Counting { asked: Arc::clone(&self.asked), password };
+        let resolver = Counting::new(self.server(), &self.asked);
         let factory = MySqlConnectors::new()
             .connect_timeout(Duration::from_secs(20))
             .credentials(Arc::new(resolver));
@@ -238,15 +185,11 @@ impl Fixture for Loaded {
         let mut input = self.input();
         "wrong".clone_into(&mut input.name);
         // By a socket the server may know its user from the system, and then needs no password.
-        (!self.db().server.host.starts_with('/')).then(|| descriptor(input))
+        (!self.server().host.starts_with('/')).then(|| descriptor(input))
     }
 
     fn too_safe(&self) -> Option<ConnectionDescriptor> {
-        // The certificate is made out to another name than this address.
-        let folder = &self.db().server.folder;
-        let root = std::fs::read_to_string(folder.join("root.crt")).ok()?;
-        let input = self.input().host("127.0.0.1").option("sslMode", "verify-full");
-        Some(descriptor(input.option("sslRootCert", root)))
+        too_safe(self.server(), self.input()).map(descriptor)
     }
 
     fn resolutions(&self) -> Option<u64> {
@@ -254,16 +197,7 @@ impl Fixture for Loaded {
     }
 
     fn held(&self) -> BoxFuture<'_, Option<usize>> {
-        Box::pin(async move {
-            let (mut last, mut same) = (self.db().others("").await, 0);
-            while same < 6 {
-                tokio::time::sleep(Duration::from_millis(40)).await;
-                let now = self.db().others("").await;
-                same = if now == last { same + 1 } else { 0 };
-                last = now;
-            }
-            Some(last)
-        })
+        Box::pin(async move { Some(settled(|| self.db().others("")).await) })
     }
 
     fn append<'a>(&'a self, table: &'a str, rows: &'a [Vec<Value>]) -> BoxFuture<'a, bool> {

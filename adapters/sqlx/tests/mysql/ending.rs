@@ -1,14 +1,16 @@
 //! How things end: snapshots under writers, broken connections, kills, deadlines, drops.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fetcher_engine::Category;
 use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{Connector, Fetched, Query};
+use fetcher_engine::ports::{Connector, Query};
 
-use crate::support::{Db, batch, build, drain, factory, planned, told, with_db};
+use crate::support::{Db, factory, with_db};
+use crate::testing::database::Database as _;
+use crate::testing::ending::{one_snapshot, out_of_order};
+use crate::testing::reading::{batch, build, drain, failure, planned, read, told, without_end};
 
 /// At work on a query that reads, as the server sees it.
 const READS: &str = "AND COMMAND IN ('Query', 'Execute') AND INFO LIKE 'SELECT t.%'";
@@ -44,43 +46,13 @@ fn one_snapshot_for_all_tables_under_a_writer() {
                FROM digits a, digits b, digits c, digits d; INSERT INTO b SELECT * FROM a",
         )
         .await;
-        let writer = db.again().await;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let writing = tokio::spawn(async move {
-            let mut round = 0;
-            while !stopped.load(Ordering::Relaxed) {
-                round += 1;
-                let sql = format!(
-                    "BEGIN; UPDATE a SET x = {round} WHERE id % 97 = {round} % 97;
-                     UPDATE b SET x = {round} WHERE id % 97 = {round} % 97;
-                     INSERT INTO a VALUES ({round} + 20000, {round});
-                     INSERT INTO b VALUES ({round} + 20000, {round});
-                     DELETE FROM a WHERE id = {round}; DELETE FROM b WHERE id = {round}; COMMIT"
-                );
-                writer.run(&sql).await;
-            }
-            round
-        });
-        for _ in 0..5 {
-            let tables = ["a", "b"].map(|it| PlannedTable::new(it, ["id", "x"], Vec::new()));
-            let mut connector = db.connector().await;
-            connector.open(Query::new(tables.into())).await.map_err(told).unwrap();
-            // The snapshot is that of `open`.
-            tokio::time::sleep(Duration::from_millis(30)).await;
-            let rows = drain(&mut *connector).await.map_err(told).unwrap();
-            connector.close().await.unwrap();
-            let of = |table: &str| {
-                let mut rows: Vec<_> =
-                    rows.iter().filter(|row| row.0 == table).map(|row| row.1.clone()).collect();
-                rows.sort();
-                rows
-            };
-            assert_eq!(of("a").len(), 10_000);
-            assert!(of("a") == of("b"), "the tables agree");
-        }
-        stop.store(true, Ordering::Relaxed);
-        assert!(writing.await.unwrap() > 5);
+        let writer = Arc::new(db.again().await);
+        let write = move |sql: String| {
+            let writer = Arc::clone(&writer);
+            async move { writer.run(&sql).await }
+        };
+        let pause = Duration::from_millis(30);
+        one_snapshot(write, async || db.connector().await, 10_000, pause).await;
     });
 }
 
@@ -101,17 +73,7 @@ fn a_connection_that_breaks_is_no_end() {
                 let id = killer.texts(&sql).await[0].clone().unwrap();
                 killer.run(&format!("KILL CONNECTION {id}")).await;
             });
-            let mut batch = batch();
-            let error = loop {
-                match connector.fetch(batch).await {
-                    Ok((filled, fetched)) => {
-                        assert_eq!(fetched, Fetched::More);
-                        batch = filled;
-                        batch.clear();
-                    }
-                    Err(error) => break error,
-                }
-            };
+            let error = failure(&mut *connector).await;
             assert_eq!(error.category(), Category::Unavailable, "{}", told(error));
             kill.await.unwrap();
             connector.close().await.map_err(told).unwrap();
@@ -125,23 +87,14 @@ fn a_kill_of_the_query_alone_is_no_end_either() {
     with_db(async |db| {
         long_views(db).await;
         let mut connector = opened(db, "endless").await;
-        let mut batch = connector.fetch(batch()).await.map_err(told).unwrap().0;
+        connector.fetch(batch()).await.map_err(told).unwrap();
         let sql = format!(
             "SELECT CAST(ID AS CHAR) FROM information_schema.PROCESSLIST \
              WHERE DB = DATABASE() AND ID <> CONNECTION_ID() {READS}"
         );
         let id = db.texts(&sql).await[0].clone().unwrap();
         db.run(&format!("KILL QUERY {id}")).await;
-        let error = loop {
-            batch.clear();
-            match connector.fetch(batch).await {
-                Ok((filled, fetched)) => {
-                    assert_eq!(fetched, Fetched::More);
-                    batch = filled;
-                }
-                Err(error) => break error,
-            }
-        };
+        let error = failure(&mut *connector).await;
         assert_eq!(error.category(), Category::Unavailable, "{}", told(error));
         connector.close().await.map_err(told).unwrap();
     });
@@ -153,14 +106,8 @@ fn a_dropped_call_is_killed_at_the_server() {
         long_views(db).await;
         for view in ["slow", "endless"] {
             let mut connector = opened(db, view).await;
-            let fetching = async {
-                let mut batch = batch();
-                loop {
-                    batch = connector.fetch(batch).await.map_err(told).unwrap().0;
-                    batch.clear();
-                }
-            };
             let short = Duration::from_millis(300);
+            let fetching = without_end(&mut *connector);
             assert!(tokio::time::timeout(short, fetching).await.is_err());
             db.until(READS, 1).await;
             connector.close().await.map_err(told).unwrap();
@@ -244,16 +191,10 @@ fn a_deadline_that_passes_in_open_is_one_too() {
         db.run("CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t").await;
         let locker = db.again().await;
         locker.run("LOCK TABLES t WRITE").await;
-        let mut connector = db.connector().await;
         let query = planned("v", &["a"]).time_left(Some(Duration::from_millis(200)));
-        let answer = async {
-            connector.open(query).await?;
-            drain(&mut *connector).await
-        }
-        .await;
+        let answer = read(db.connector().await, query).await;
         let error = answer.expect_err("nobody lets it read");
         assert_eq!(error.category(), Category::Timeout, "{}", told(error));
-        connector.close().await.map_err(told).unwrap();
         locker.run("UNLOCK TABLES").await;
     });
 }
@@ -295,25 +236,7 @@ fn what_changes_under_a_reader_is_an_error_or_waits() {
 #[test]
 fn calls_out_of_order_are_refused_and_close_is_always_legal() {
     with_db(async |db| {
-        let fresh = || build(&factory(db.server), db.input()).unwrap();
-        fresh().close().await.unwrap();
-        let mut connector = fresh();
-        assert!(connector.discover_schema().await.is_err());
-        assert!(connector.open(Query::new([].into())).await.is_err());
-        assert!(connector.fetch(batch()).await.is_err());
-        connector.connect().await.unwrap();
-        assert!(connector.connect().await.is_err());
-        assert!(connector.fetch(batch()).await.is_err());
-        connector.open(Query::new([].into())).await.map_err(told).unwrap();
-        assert!(connector.open(Query::new([].into())).await.is_err());
-        assert_eq!(connector.fetch(batch()).await.unwrap().1, Fetched::End);
-        connector.close().await.unwrap();
-        let mut connector = fresh();
-        connector.connect().await.unwrap();
-        connector.discover_schema().await.unwrap();
-        connector.discover_schema().await.unwrap();
-        connector.open(Query::new([].into())).await.map_err(told).unwrap();
-        connector.close().await.unwrap();
+        out_of_order(|| build(&factory(db.server), db.input()).unwrap()).await;
     });
 }
 

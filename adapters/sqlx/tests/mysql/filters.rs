@@ -1,44 +1,15 @@
 //! Filters at the server against [`Filter::matches`] over the same cells, at random and by hand.
 
+use fetcher_engine::Filter;
 use fetcher_engine::filter::Operator;
 use fetcher_engine::value::{Date, Decimal, Instant, Timestamp, Value, ValueKind};
-use fetcher_engine::{Category, Filter};
 
-use crate::support::{Db, literal, told, with_db};
-
-/// A small generator, so that a failure can be had again (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ z >> 31) % n as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
-
-/// A column: its type, what its cells are as values, its cells as texts.
-struct Column {
-    name: &'static str,
-    sql: &'static str,
-    kind: ValueKind,
-    cells: &'static [&'static str],
-}
-
-const fn column(
-    name: &'static str,
-    sql: &'static str,
-    kind: ValueKind,
-    cells: &'static [&'static str],
-) -> Column {
-    Column { name, sql, kind, cells }
-}
+use crate::support::{Db, literal, with_db};
+use crate::testing::database::Database as _;
+use crate::testing::filters::{Column, Trial, column, refused};
+use crate::testing::random::Random;
+use crate::testing::reading::told;
+use crate::testing::text;
 
 const TINY: &[&str] = &["-3", "0", "1", "2", "7", "127", "-128"];
 const INTS: &[&str] = &["-3", "0", "1", "2", "7", "32767", "-32768"];
@@ -185,32 +156,17 @@ const MARIADB: &[Column] = &[
     column("ip6", "inet6, KEY (ip6)", ValueKind::String, &["::1", "::", "fe80::1"]),
 ];
 
+const PATTERNS: &[&str] = &[
+    "%", "_", "a%", "%b", "a\\%", "a\\_b", "%\\\\%", "__", "A_", "", "é", "日_", "a|b", "%|%",
+    "a_", "_\\ ", "🦀", "1%", "%:%", "%é%_",
+];
+
 /// A cell as the connector sends it.
 fn value(kind: ValueKind, text: &str) -> Value {
-    let parsed = match kind {
-        ValueKind::String => Some(Value::from(text)),
-        ValueKind::Bytes => {
-            let hex: Vec<_> = text.bytes().collect();
-            let byte =
-                |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-            Some(Value::from(hex.chunks(2).map(byte).collect::<Vec<_>>()))
-        }
-        ValueKind::I64 => text.parse().ok().map(Value::I64),
-        ValueKind::U64 => text.parse().ok().map(Value::U64),
-        ValueKind::F32 => text.parse().ok().map(Value::F32),
-        ValueKind::F64 => text.parse().ok().map(Value::F64),
-        ValueKind::Decimal => Decimal::parse(text).map(Value::Decimal),
-        // Dates that are none go out as text.
-        ValueKind::Date => Date::parse(text).map(Value::Date).or_else(|| Some(text.into())),
-        ValueKind::Timestamp => {
-            Timestamp::parse(text).map(Value::Timestamp).or_else(|| Some(text.into()))
-        }
-        ValueKind::Instant => {
-            Instant::parse(text).map(Value::Instant).or_else(|| Some(text.into()))
-        }
-        _ => None,
-    };
-    parsed.unwrap_or_else(|| panic!("{text} is a {kind}"))
+    // Dates that are none go out as text.
+    let may_be_none = matches!(kind, ValueKind::Date | ValueKind::Timestamp | ValueKind::Instant);
+    let value = text::value(kind, text).or_else(|| may_be_none.then(|| text.into()));
+    value.unwrap_or_else(|| panic!("{text} is a {kind}"))
 }
 
 fn sql(column: &Column, text: &str) -> String {
@@ -224,112 +180,44 @@ fn sql(column: &Column, text: &str) -> String {
     }
 }
 
-async fn fill(db: &Db, columns: &[&Column], rows: usize, random: &mut Random) -> Vec<Vec<Value>> {
-    let nopad =
-        if db.is_mariadb().await { "utf8mb4_unicode_nopad_ci" } else { "utf8mb4_0900_ai_ci" };
-    let declared: Vec<_> = columns
-        .iter()
-        .map(|column| format!("{} {}", column.name, column.sql.replace("NOPAD", nopad)))
-        .collect();
-    db.run(&format!("CREATE TABLE t (id int PRIMARY KEY, {})", declared.join(", "))).await;
-    let mut cells = Vec::new();
-    let mut inserts = Vec::new();
-    for id in 0..rows {
-        let mut row = Vec::new();
-        let mut literals = vec![id.to_string()];
-        for column in columns {
-            if random.below(6) == 0 {
-                row.push(Value::Null);
-                literals.push("NULL".to_owned());
-            } else {
-                let text = random.pick(column.cells);
-                row.push(value(column.kind, text));
-                literals.push(sql(column, text));
-            }
-        }
-        cells.push(row);
-        inserts.push(format!("({})", literals.join(", ")));
-    }
-    db.run(&format!("INSERT INTO t VALUES {}; ANALYZE TABLE t", inserts.join(", "))).await;
-    cells
-}
-
-fn filter(columns: &[&Column], random: &mut Random) -> (usize, Filter) {
-    let at = random.below(columns.len());
-    let column = columns[at];
-    let operator = *random.pick(&Operator::ALL);
-    let patterns = [
-        "%", "_", "a%", "%b", "a\\%", "a\\_b", "%\\\\%", "__", "A_", "", "é", "日_", "a|b", "%|%",
-        "a_", "_\\ ", "🦀", "1%", "%:%", "%é%_",
-    ];
-    let count = match operator {
-        Operator::Eq | Operator::In | Operator::Nin => 1 + random.below(3),
-        Operator::Between => 2,
-        _ => 1,
-    };
-    let mut values = Vec::new();
-    for _ in 0..count {
-        values.push(match operator {
-            Operator::Like => Value::from(*random.pick(&patterns)),
-            // Sometimes of another kind, so that it has to be converted or refused.
-            _ if random.below(40) == 0 => Value::from("x"),
-            _ if random.below(40) == 0 => Value::from(2_i64),
-            _ if random.below(40) == 0 => Value::from(i64::MIN),
-            _ if random.below(40) == 0 => Value::from(0.1_f64),
-            _ if random.below(40) == 0 => Value::from(f64::INFINITY),
-            _ if random.below(40) == 0 => Value::from("2024-03-31"),
-            _ if random.below(40) == 0 => Value::Decimal(Decimal::parse("1.005").unwrap()),
-            _ => value(column.kind, random.pick::<&str>(column.cells)),
-        });
-    }
-    (at, Filter::new(column.name, operator, values))
-}
-
 #[test]
 fn random_filters_keep_what_matches_keeps() {
     with_db(async |db| {
-        let own = if db.is_mariadb().await { MARIADB } else { &[] };
-        let columns: Vec<_> = COLUMNS.iter().chain(own).collect();
+        let (own, nopad) = if db.is_mariadb().await {
+            (MARIADB, "utf8mb4_unicode_nopad_ci")
+        } else {
+            (&[][..], "utf8mb4_0900_ai_ci")
+        };
+        let trial = Trial {
+            columns: COLUMNS.iter().chain(own).collect(),
+            value,
+            literal: sql,
+            patterns: PATTERNS,
+            others: vec![
+                Value::from("x"),
+                Value::from(2_i64),
+                Value::from(i64::MIN),
+                Value::from(0.1_f64),
+                Value::from(f64::INFINITY),
+                Value::from("2024-03-31"),
+                Value::Decimal(Decimal::parse("1.005").unwrap()),
+            ],
+            odds: 40,
+        };
+        let declared = trial.columns.iter();
+        let declared = declared.map(|it| format!("{} {}", it.name, it.sql.replace("NOPAD", nopad)));
+        let declared: Vec<_> = declared.collect();
+        db.run(&format!("CREATE TABLE t (id int PRIMARY KEY, {})", declared.join(", "))).await;
         let mut random = Random(7);
-        let cells = fill(db, &columns, 150, &mut random).await;
-        let (mut applied, mut refused, mut kept) = (0, 0, 0);
-        for round in 0..1500 {
-            let chosen: Vec<_> =
-                (0..1 + random.below(2)).map(|_| filter(&columns, &mut random)).collect();
-            let filters: Vec<_> = chosen.iter().map(|(_, filter)| filter.clone()).collect();
-            let converted: Option<Vec<_>> = chosen
-                .iter()
-                .map(|(at, filter)| Some((*at, filter.for_column(columns[*at].kind)?)))
-                .collect();
-            let answer = db.filtered("t", &["id"], filters).await;
-            let Some(converted) = converted else {
-                let error = answer.expect_err("a filter that does not convert is refused");
-                assert_eq!(error.category(), Category::Validation);
-                assert_eq!(error.table(), Some("t"));
-                refused += 1;
-                continue;
-            };
-            let expected: Vec<_> = cells
-                .iter()
-                .enumerate()
-                .filter(|(_, row)| converted.iter().all(|(at, it)| it.matches(&row[*at])))
-                .map(|(id, _)| format!(r#"{{"id":{id}}}"#))
-                .collect();
-            let mut rows = answer.unwrap_or_else(|error| panic!("round {round}: {}", told(error)));
+        let (cells, insert) = trial.rows(150, &mut random);
+        db.run(&format!("{insert}; ANALYZE TABLE t")).await;
+        let read = async |filters| {
+            let mut rows = db.filtered("t", &["id"], filters).await?;
             rows.sort_by_key(|row| (row.len(), row.clone()));
-            let what: Vec<_> = converted
-                .iter()
-                .map(|(at, it)| (columns[*at].name, columns[*at].sql, it.operator(), it.values()))
-                .collect();
-            assert_eq!(rows, expected, "round {round}: {what:?}");
-            kept += rows.len();
-            applied += 1;
-        }
-        println!(
-            "{applied} applied, {refused} refused, {kept} rows kept, over {} columns",
-            columns.len()
-        );
-        assert!(applied > 800 && refused > 100 && kept > 10_000);
+            Ok(rows)
+        };
+        let tally = trial.hold(&cells, 1500, &mut random, read).await;
+        assert!(tally.applied > 800 && tally.refused > 100 && tally.kept > 10_000);
     });
 }
 
@@ -365,7 +253,7 @@ fn a_value_is_a_value() {
 fn what_cannot_be_meant_is_refused_before_the_first_row() {
     with_db(async |db| {
         db.run("CREATE TABLE t (i int, j json, u bigint unsigned, d date, y blob, x text)").await;
-        let refused = [
+        let filters = [
             Filter::gt("i", "abc"),
             Filter::eq("j", "1"),
             Filter::eq("u", -1_i64),
@@ -378,12 +266,7 @@ fn what_cannot_be_meant_is_refused_before_the_first_row() {
             Filter::eq("j.a", "x"),
             Filter::new("i", Operator::Eq, Vec::new()),
         ];
-        for filter in refused {
-            let what = format!("{} {}", filter.field(), filter.operator());
-            let error = db.filtered("t", &["i"], vec![filter]).await.expect_err(&what);
-            assert_eq!(error.category(), Category::Validation, "{what}");
-            assert_eq!(error.table(), Some("t"), "{what}");
-        }
+        refused(filters, async |filters| db.filtered("t", &["i"], filters).await).await;
     });
 }
 

@@ -6,22 +6,10 @@ use fetcher_engine::ports::{ConnectorFactory as _, Query};
 use fetcher_engine::schema::TableSchema;
 use fetcher_sqlx::MySqlConnectors;
 
-use crate::support::{
-    Db, batch, build, drain, factory, planned, quoted, told, with_db, with_own_db,
-};
-
-async fn discover(db: &Db) -> Vec<TableSchema> {
-    let mut connector = db.connector().await;
-    let tables = connector.discover_schema().await.map_err(told).expect("it discovers");
-    connector.close().await.map_err(told).expect("it closes");
-    tables
-}
-
-fn names(tables: &[TableSchema]) -> Vec<&str> {
-    let mut names: Vec<_> = tables.iter().map(TableSchema::name).collect();
-    names.sort_unstable();
-    names
-}
+use crate::support::{factory, quoted, with_db, with_own_db};
+use crate::testing::database::Database as _;
+use crate::testing::names::{come_in_order, discover, names};
+use crate::testing::reading::{batch, build, drain, planned, told};
 
 fn fields(table: &TableSchema) -> Vec<(&str, &str, bool, Option<u32>)> {
     let fields = table.fields().iter();
@@ -51,7 +39,7 @@ fn whatever_yields_rows_is_found_and_read() {
             expected.insert(2, "kept");
             assert_eq!(db.read("kept", &["a"]).await, [r#"{"a":5}"#]);
         }
-        assert_eq!(names(&discover(db).await), expected);
+        assert_eq!(names(&discover(db.connector().await).await), expected);
         for (table, a) in [("plain", 1), ("isam", 2), ("parts", 3), ("a_view", 4)] {
             assert_eq!(db.read(table, &["a"]).await, [format!(r#"{{"a":{a}}}"#)], "{table}");
         }
@@ -70,7 +58,7 @@ fn fields_are_as_catalogued() {
              e enum('x','y') NOT NULL, j datetime(3), PRIMARY KEY (b, a), UNIQUE KEY (c))",
         )
         .await;
-        let tables = discover(db).await;
+        let tables = discover(db.connector().await).await;
         let unsigned = db
             .texts(
                 "SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE \
@@ -133,7 +121,7 @@ fn ugly_names_survive() {
             ))
             .await;
         }
-        let found = discover(db).await;
+        let found = discover(db.connector().await).await;
         assert_eq!(found.len(), ugly.len());
         let factory = factory(db.server);
         for table in &found {
@@ -168,7 +156,7 @@ fn names_that_differ_in_case_only() {
              INSERT INTO users VALUES (1); INSERT INTO Users VALUES (2)"
         ))
         .await;
-        let found = discover(db).await;
+        let found = discover(db.connector().await).await;
         let lower = db.read("users", &["a"]).await;
         let other = db.read("Users", &["b"]).await;
         db.run(&format!("DROP DATABASE {upper}")).await;
@@ -244,12 +232,7 @@ fn tables_come_in_order_and_empty_ones_end_too() {
     with_db(async |db| {
         db.run("CREATE TABLE a (x int); CREATE TABLE b (x int); INSERT INTO b VALUES (1)").await;
         db.run("CREATE TABLE c (x int)").await;
-        let tables = ["a", "b", "c"].map(|it| PlannedTable::new(it, ["x"], Vec::new()));
-        let mut connector = db.connector().await;
-        connector.open(Query::new(tables.into())).await.map_err(told).unwrap();
-        let rows = drain(&mut *connector).await.map_err(told).unwrap();
-        assert_eq!(rows, [("b".to_owned(), r#"{"x":1}"#.to_owned())]);
-        connector.close().await.unwrap();
+        come_in_order(db.connector().await).await;
     });
 }
 

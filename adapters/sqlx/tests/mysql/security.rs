@@ -1,6 +1,5 @@
 //! Passwords, TLS modes, certificates, the address guard; and that nothing secret is told.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +7,9 @@ use fetcher_engine::{Category, ConnectionInput, PortError, Secret};
 use fetcher_sqlx::{MySqlConnectors, SslMode};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{Db, Fixed, build, drain, planned, told, with_own_db};
-
-fn pem(db: &Db, name: &str) -> String {
-    fs::read_to_string(db.server.folder.join(name)).expect("a certificate")
-}
+use crate::support::{Db, with_own_db};
+use crate::testing::reading::{Fixed, build, drain, planned, told};
+use crate::testing::security::{gives_up, guards, refuses};
 
 /// Connects and reads; whether the connection is encrypted, as the server sees it.
 async fn encrypted(
@@ -47,7 +44,7 @@ async fn user(db: &Db, name: &str, condition: &str) {
 fn each_mode_is_what_it_says() {
     with_own_db(async |db| {
         user(db, "only_tls", "REQUIRE SSL").await;
-        let (root, other) = (pem(db, "root.crt"), pem(db, "other.crt"));
+        let (root, other) = (db.server.pem("root.crt"), db.server.pem("other.crt"));
         let none = "";
         // Mode, host, root certificates, whether it connects and then whether it is encrypted.
         let cases = [
@@ -110,7 +107,7 @@ async fn bare_server() -> (u16, Arc<std::sync::Mutex<Vec<u8>>>) {
 fn a_server_without_tls_is_refused_where_tls_is_required() {
     with_own_db(async |db| {
         let (port, said) = bare_server().await;
-        let root = pem(db, "root.crt");
+        let root = db.server.pem("root.crt");
         for mode in ["require", "verify-full"] {
             let mut input = db.input().host("localhost").port(port).option("sslMode", mode);
             if mode == "verify-full" {
@@ -135,7 +132,7 @@ fn a_client_certificate_is_shown() {
         let input = || db.input().username("with_certificate").option("sslMode", "require");
         let plain = MySqlConnectors::new();
         assert!(encrypted(&plain, input(), db).await.is_err());
-        let (certificate, key) = (pem(db, "client.crt"), pem(db, "client.key"));
+        let (certificate, key) = (db.server.pem("client.crt"), db.server.pem("client.key"));
         let shown =
             plain.clone().client_certificate(certificate.as_str(), Secret::from(key.as_str()));
         is_silent(&format!("{shown:?}"), &key);
@@ -230,12 +227,7 @@ fn the_guard_refuses_addresses_inside() {
     with_own_db(async |db| {
         let guarded = MySqlConnectors::new().guard_addresses(true);
         let socket = db.server.folder.join("socket").display().to_string();
-        for host in ["127.0.0.1", "localhost", "::1", "169.254.169.254", "10.0.0.1", &socket] {
-            let mut connector = build(&guarded, db.input().host(host)).unwrap();
-            let error = connector.connect().await.unwrap_err();
-            assert_eq!(error.category(), Category::Forbidden, "{host}");
-            connector.close().await.unwrap();
-        }
+        guards(&guarded, || db.input(), &socket).await;
         // The driver verifies the name that it connects to, and here that is the address.
         let named = db.input().host("localhost").option("sslMode", "verify-full");
         assert_eq!(build(&guarded, named).err().unwrap().category(), Category::Validation);
@@ -271,10 +263,7 @@ fn what_a_connection_cannot_mean_is_refused_without_io() {
             off().database(""),
             off().username(""),
         ];
-        for (at, input) in cases.into_iter().enumerate() {
-            let error = build(&plain, input).err().unwrap_or_else(|| panic!("case {at}"));
-            assert_eq!(error.category(), Category::Validation, "case {at}");
-        }
+        refuses(&plain, cases);
         assert!(build(&plain, db.input()).is_ok());
     });
 }
@@ -282,14 +271,7 @@ fn what_a_connection_cannot_mean_is_refused_without_io() {
 #[test]
 fn connecting_ends_in_time() {
     with_own_db(async |db| {
-        // It accepts, and never says a word.
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         let factory = MySqlConnectors::new().connect_timeout(Duration::from_millis(200));
-        let mut connector = build(&factory, db.input().port(port)).unwrap();
-        let error = connector.connect().await.unwrap_err();
-        assert_eq!(error.category(), Category::Timeout);
-        connector.close().await.unwrap();
-        drop(listener);
+        gives_up(&factory, db.input()).await;
     });
 }

@@ -1,21 +1,20 @@
-//! A database per test, and reading through a connector.
+//! A database per test, and what is read of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fetcher_engine::encode::{Format, RowBatch, StepShape};
-use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{
-    BoxFuture, Connector, ConnectorContext, ConnectorFactory, CredentialResolver, Fetched, Query,
-};
-use fetcher_engine::{ConnectionDescriptor, ConnectionInput, Filter, PortError, Secret, TenantId};
+use fetcher_engine::ConnectionInput;
+use fetcher_engine::ports::Connector;
 use fetcher_sqlx::{MySqlConnectors, SslMode};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use tokio::sync::Mutex;
 
-use crate::server::{self, Server};
+use crate::server::{self, options};
+use crate::testing::database::{Database, with};
+use crate::testing::reading::{Fixed, connected};
+use crate::testing::server::{Server, fresh_name};
+use crate::testing::text;
 
 /// A database of the test's own, gone when the test ends.
 pub(crate) struct Db {
@@ -80,115 +79,39 @@ impl Db {
     pub(crate) fn input(&self) -> ConnectionInput {
         input(self.server, &self.name)
     }
+}
 
-    /// A connector that is connected.
-    pub(crate) async fn connector(&self) -> Box<dyn Connector> {
-        let mut connector = build(&factory(self.server), self.input()).expect("it builds");
-        connector.connect().await.map_err(told).expect("it connects");
-        connector
+impl Database for Db {
+    async fn create(server: &'static Server) -> Self {
+        let name = fresh_name();
+        let mut admin = options(server).connect().await.expect("the server answers");
+        let create = format!("CREATE DATABASE {name} CHARACTER SET utf8mb4");
+        admin.execute(AssertSqlSafe(create)).await.expect("a database");
+        admin.close().await.expect("it closes");
+        open(server, &name).await
     }
 
-    /// All rows of one table, one JSON text each.
-    pub(crate) async fn read(&self, table: &str, fields: &[&str]) -> Vec<String> {
-        self.filtered(table, fields, Vec::new()).await.map_err(told).expect("it reads")
+    async fn remove(self) {
+        self.run(&format!("DROP DATABASE {}", self.name)).await;
     }
 
-    pub(crate) async fn filtered(
-        &self,
-        table: &str,
-        fields: &[&str],
-        filters: Vec<Filter>,
-    ) -> Result<Vec<String>, PortError> {
-        let planned = PlannedTable::new(table, fields.iter().copied(), filters);
-        let mut connector = self.connector().await;
-        let answer = async {
-            connector.open(Query::new([planned].into())).await?;
-            drain(&mut *connector).await
-        }
-        .await;
-        connector.close().await.map_err(told).expect("it closes");
-        answer.map(|rows| rows.into_iter().map(|(_, row)| row).collect())
-    }
-}
-
-/// What the private cause says, for a test that fails.
-pub(crate) fn told(error: PortError) -> String {
-    format!("{error}: {:?}", error.cause())
-}
-
-pub(crate) fn batch() -> RowBatch {
-    RowBatch::new(StepShape::open(Format::Ndjson, "my"))
-}
-
-pub(crate) fn planned(table: &str, fields: &[&str]) -> Query {
-    Query::new([PlannedTable::new(table, fields.iter().copied(), Vec::new())].into())
-}
-
-/// All rows, with their tables.
-pub(crate) async fn drain(
-    connector: &mut dyn Connector,
-) -> Result<Vec<(String, String)>, PortError> {
-    let mut batch = batch();
-    let mut rows = Vec::new();
-    loop {
-        let (filled, fetched) = connector.fetch(batch).await?;
-        batch = filled;
-        for line in std::str::from_utf8(batch.encoded()).expect("it is text").lines() {
-            let rest = line.strip_prefix(r#"{"config":"my","table":"#).expect("it is a row");
-            let (table, row) = rest.split_once(r#","row":"#).expect("it is a row");
-            let row = row.strip_suffix('}').expect("it is a row");
-            rows.push((table.trim_matches('"').to_owned(), row.to_owned()));
-        }
-        batch.clear();
-        if fetched == Fetched::End {
-            return Ok(rows);
-        }
+    async fn connector(&self) -> Box<dyn Connector> {
+        connected(&factory(self.server), self.input()).await
     }
 }
 
 /// Runs a test with a database of its own, or skips it.
 pub(crate) fn with_db(test: impl AsyncFnOnce(&Db)) {
-    if let Some(server) = server::any() {
-        run_with(server, test);
-    }
+    with(server::any(), test);
 }
 
 /// The same on a server of our own.
 pub(crate) fn with_own_db(test: impl AsyncFnOnce(&Db)) {
-    if let Some(server) = server::own() {
-        run_with(server, test);
-    }
-}
-
-fn run_with(server: &'static Server, test: impl AsyncFnOnce(&Db)) {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let db = create(server).await;
-        test(&db).await;
-        remove(db).await;
-    });
-}
-
-/// A new database.
-pub(crate) async fn create(server: &'static Server) -> Db {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("fetcher_test_{}_{number}", std::process::id());
-    let mut admin = server.options().connect().await.expect("the server answers");
-    let create = format!("CREATE DATABASE {name} CHARACTER SET utf8mb4");
-    admin.execute(AssertSqlSafe(create)).await.expect("a database");
-    admin.close().await.expect("it closes");
-    open(server, &name).await
-}
-
-/// And gone again.
-pub(crate) async fn remove(db: Db) {
-    db.run(&format!("DROP DATABASE {}", db.name)).await;
+    with(server::own(), test);
 }
 
 pub(crate) async fn open(server: &'static Server, name: &str) -> Db {
-    let client = server.options().database(name).connect().await.expect("the server answers");
+    let client = options(server).database(name).connect().await.expect("the server answers");
     let db = Db { server, name: name.to_owned(), client: Mutex::new(client) };
     // Whatever a test has to say may be said, the impossible included.
     // One test changes what the server has as its defaults.
@@ -219,35 +142,9 @@ pub(crate) fn factory(server: &Server) -> MySqlConnectors {
     }
 }
 
-pub(crate) fn build(
-    factory: &MySqlConnectors,
-    input: ConnectionInput,
-) -> Result<Box<dyn Connector>, PortError> {
-    factory.build(ConnectorContext::new(descriptor(input)))
-}
-
-pub(crate) fn descriptor(input: ConnectionInput) -> ConnectionDescriptor {
-    let (draft, _) = input.into_draft().expect("it is well-formed");
-    let id = fetcher_engine::connection::ConnectionId::parse("my-1").expect("an id");
-    draft.into_descriptor(TenantId::parse("acme").expect("a tenant"), id)
-}
-
-/// Always the same password.
-pub(crate) struct Fixed(pub(crate) String);
-
-impl CredentialResolver for Fixed {
-    fn resolve<'a>(
-        &'a self,
-        _: &'a TenantId,
-        _: &'a ConnectionDescriptor,
-    ) -> BoxFuture<'a, Result<Option<Secret>, PortError>> {
-        Box::pin(async { Ok(Some(Secret::from(self.0.as_str()))) })
-    }
-}
-
 /// An identifier.
 pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    text::quoted('`', name)
 }
 
 /// A text as a literal.

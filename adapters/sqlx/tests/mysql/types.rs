@@ -6,6 +6,7 @@ use fetcher_engine::Filter;
 use serde_json::Value as Json;
 
 use crate::support::{Db, literal, quoted, with_db, with_own_db};
+use crate::testing::database::Database as _;
 
 /// What to compare with.
 #[derive(Clone, Copy)]

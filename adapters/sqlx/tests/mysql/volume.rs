@@ -1,32 +1,9 @@
 //! Large results: a cell of 64 MB, wide rows, many rows in batches of bounded size.
 
-use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{Fetched, Query};
 use fetcher_engine::{Filter, Value};
 
-use crate::support::{Db, batch, told, with_db, with_own_db};
-
-/// Reads without keeping; rows, bytes, and the most bytes that one batch held.
-async fn count(db: &Db, table: &str, fields: &[&str], filters: Vec<Filter>) -> (u64, usize, usize) {
-    let planned = PlannedTable::new(table, fields.iter().copied(), filters);
-    let mut connector = db.connector().await;
-    connector.open(Query::new([planned].into())).await.map_err(told).unwrap();
-    let mut batch = batch();
-    let (mut rows, mut bytes, mut most) = (0, 0, 0);
-    loop {
-        let (filled, fetched) = connector.fetch(batch).await.map_err(told).unwrap();
-        batch = filled;
-        rows += batch.rows();
-        bytes += batch.encoded().len();
-        most = most.max(batch.encoded().len());
-        batch.clear();
-        if fetched == Fetched::End {
-            break;
-        }
-    }
-    connector.close().await.map_err(told).unwrap();
-    (rows, bytes, most)
-}
+use crate::support::{with_db, with_own_db};
+use crate::testing::database::Database as _;
 
 #[test]
 fn many_rows_come_in_batches_of_bounded_size() {
@@ -38,9 +15,9 @@ fn many_rows_come_in_batches_of_bounded_size() {
         )
         .await;
         for filters in [Vec::new(), vec![Filter::gte("n", Value::from(0_i64))]] {
-            let (rows, _, most) = count(db, "many", &["n", "t"], filters).await;
-            assert_eq!(rows, 100_000);
-            assert!(most < 300 << 10, "{most}");
+            let seen = db.count("many", &["n", "t"], filters).await;
+            assert_eq!(seen.rows, 100_000);
+            assert!(seen.most < 300 << 10, "{}", seen.most);
         }
     });
 }
@@ -54,12 +31,12 @@ fn a_cell_of_64_mb() {
         db.run("INSERT INTO big VALUES (NULL, REPEAT(x'fe', 67108864), 2)").await;
         db.run("INSERT INTO big VALUES ('', '', 3)").await;
         // A large first column is not taken for the end of the rows.
-        let (rows, bytes, _) = count(db, "big", &["t"], Vec::new()).await;
-        assert_eq!(rows, 3);
-        assert!(bytes > 67_108_864);
-        let (rows, bytes, _) = count(db, "big", &["b", "id", "t"], Vec::new()).await;
-        assert_eq!(rows, 3);
-        assert!(bytes > 156_000_000, "{bytes}");
+        let seen = db.count("big", &["t"], Vec::new()).await;
+        assert_eq!(seen.rows, 3);
+        assert!(seen.bytes > 67_108_864);
+        let seen = db.count("big", &["b", "id", "t"], Vec::new()).await;
+        assert_eq!(seen.rows, 3);
+        assert!(seen.bytes > 156_000_000, "{}", seen.bytes);
     });
 }
 
@@ -72,9 +49,9 @@ fn a_row_of_many_wide_columns() {
         db.run("CREATE TABLE d (n int); INSERT INTO d VALUES (1), (2), (3), (4), (5)").await;
         db.run(&format!("CREATE VIEW wide AS SELECT {} FROM d a, d b", selected.join(", "))).await;
         let fields: Vec<_> = columns.iter().map(String::as_str).collect();
-        let (rows, bytes, most) = count(db, "wide", &fields, Vec::new()).await;
-        assert_eq!(rows, 25);
-        assert!(bytes > 25 * 102 * 40_000);
-        assert!(most < 5 << 20, "one row at a time: {most}");
+        let seen = db.count("wide", &fields, Vec::new()).await;
+        assert_eq!(seen.rows, 25);
+        assert!(seen.bytes > 25 * 102 * 40_000);
+        assert!(seen.most < 5 << 20, "one row at a time: {}", seen.most);
     });
 }

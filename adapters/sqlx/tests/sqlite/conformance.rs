@@ -13,7 +13,10 @@ use fetcher_engine::value::{Value, ValueKind};
 use fetcher_sqlx::SqliteConnectors;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use crate::support::{Db, connect, descriptor, open_files_at_last};
+use crate::support::{Db, connect, open_files_at_last};
+use crate::testing::conformance::create_table;
+use crate::testing::reading::descriptor;
+use crate::testing::text::quoted;
 
 const KINDS: [(ValueKind, &str); 6] = [
     (ValueKind::I64, "INTEGER"),
@@ -32,12 +35,7 @@ impl Subject for Sqlite {
             // Small pages, so that a table has many; a writer does not wait for who reads.
             let db = Db::with("PRAGMA page_size = 512; PRAGMA journal_mode = WAL");
             for table in tables {
-                let columns: Vec<_> = table
-                    .columns
-                    .iter()
-                    .map(|(name, kind)| format!("{} {}", quoted(name), sql_type(*kind)))
-                    .collect();
-                db.run(&format!("CREATE TABLE {} ({})", quoted(&table.name), columns.join(", ")));
+                db.run(&create_table('"', table, &KINDS));
             }
             db.close();
             for table in tables {
@@ -74,21 +72,13 @@ impl Subject for Sqlite {
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn sql_type(kind: ValueKind) -> &'static str {
-    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, sql)| *sql).expect("a kind")
-}
-
 /// Values are bound, so that they are exactly these.
 async fn insert(db: &Db, table: &str, rows: &[Vec<Value>]) {
     let mut connection = connect(&db.path);
     let mut transaction = sqlx::Connection::begin(&mut connection).await.expect("it begins");
     for row in rows {
         let marks = vec!["?"; row.len()].join(", ");
-        let sql = format!("INSERT INTO {} VALUES ({marks})", quoted(table));
+        let sql = format!("INSERT INTO {} VALUES ({marks})", quoted('"', table));
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for value in row {
             query = match value {
@@ -157,7 +147,7 @@ impl Fixture for Loaded {
             db.run(&format!(
                 "ALTER TABLE {0} ADD COLUMN filler; UPDATE {0} SET filler = zeroblob(100);
                  PRAGMA wal_checkpoint(TRUNCATE)",
-                quoted(table)
+                quoted('"', table)
             ));
             let sql = "SELECT pageno FROM dbstat WHERE pagetype = 'leaf' AND name = ";
             let rows = db.rows(&format!("{sql}'{table}' ORDER BY path"));

@@ -10,10 +10,8 @@ use fetcher_engine::extraction::PlannedTable;
 use fetcher_engine::ports::{Connector, Fetched, Query};
 use fetcher_engine::{Category, Filter, block_on};
 
-use crate::support::{
-    Db, batch, build, connected, drain, factory, input, open_files, open_files_at_last, planned,
-    told,
-};
+use crate::support::{Db, connected, factory, input, open_files, open_files_at_last};
+use crate::testing::reading::{batch, build, drain, planned, told, without_end};
 
 /// Rows without end, and, with a filter that SQL sees and keeps nothing, none for as long.
 fn endless() -> Db {
@@ -62,17 +60,7 @@ fn for_a_while<F: Future>(future: F, polls: usize) -> Option<F::Output> {
 
 /// Fetches for a while, and drops the last call where it stands.
 fn fetch_for_a_while(connector: &mut dyn Connector) {
-    let fetching = async {
-        let mut batch = batch();
-        loop {
-            let (filled, fetched) = connector.fetch(batch).await.map_err(told).unwrap();
-            assert_eq!(fetched, Fetched::More);
-            batch = filled;
-            batch.clear();
-        }
-    };
-    let ended: Option<()> = for_a_while(fetching, 20);
-    assert_eq!(ended, None);
+    assert!(for_a_while(without_end(connector), 20).is_none());
 }
 
 /// Nothing is held any more: no file, and so no thread that reads it.

@@ -10,9 +10,9 @@ use fetcher_engine::ports::Fetched;
 use fetcher_engine::{Category, ConnectionInput, PortError, block_on};
 use fetcher_sqlx::SqliteConnectors;
 
-use crate::support::{
-    Db, Folder, Random, batch, build, drain, factory, input, planned, read, told,
-};
+use crate::support::{Db, Folder, factory, input, read};
+use crate::testing::random::Random;
+use crate::testing::reading::{batch, build, drain, planned, told};
 
 /// What connecting says.
 fn connecting(factory: &SqliteConnectors, input: ConnectionInput) -> Result<(), PortError> {

@@ -7,5 +7,7 @@ mod filters;
 mod names;
 mod snapshot;
 mod support;
+#[path = "../../../sql/testing/mod.rs"]
+mod testing;
 mod types;
 mod whole;

@@ -6,19 +6,13 @@ use fetcher_engine::schema::TableSchema;
 use fetcher_engine::{Category, ConnectionInput, Filter, block_on};
 use fetcher_sqlx::SqliteConnectors;
 
-use crate::support::{Db, build, connected, factory, planned, read, told};
+use crate::support::{Db, connected, factory, read};
+use crate::testing::names::{self, come_in_order, names};
+use crate::testing::reading::{build, planned, told};
+use crate::testing::text;
 
 fn discover(input: ConnectionInput) -> Vec<TableSchema> {
-    let mut connector = connected(input);
-    let tables = block_on(connector.discover_schema()).map_err(told).expect("it discovers");
-    block_on(connector.close()).map_err(told).expect("it closes");
-    tables
-}
-
-fn names(tables: &[TableSchema]) -> Vec<&str> {
-    let mut names: Vec<_> = tables.iter().map(TableSchema::name).collect();
-    names.sort_unstable();
-    names
+    block_on(names::discover(connected(input)))
 }
 
 /// A field: its name, its type, whether it may be null, its place in the primary key.
@@ -33,7 +27,7 @@ fn fields(tables: &[TableSchema], table: &str) -> Vec<String> {
 }
 
 fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    text::quoted('"', name)
 }
 
 #[test]
@@ -258,9 +252,7 @@ fn a_dotted_field_leads_into_json() {
 fn tables_come_in_order_and_empty_ones_end_too() {
     let db = Db::with("CREATE TABLE a (x); CREATE TABLE b (x); CREATE TABLE c (x)");
     db.run("INSERT INTO b VALUES (1)");
-    let tables = ["a", "b", "c"].map(|it| PlannedTable::new(it, ["x"], Vec::new()));
-    let rows = read(db.input(), Query::new(tables.into())).map_err(told).unwrap();
-    assert_eq!(rows, [("b".to_owned(), r#"{"x":1}"#.to_owned())]);
+    block_on(come_in_order(db.connector()));
     assert_eq!(read(db.input(), Query::new([].into())).map_err(told).unwrap(), []);
 }
 

@@ -12,7 +12,8 @@ use fetcher_engine::{Category, PortError};
 use fetcher_sqlx::SqliteConnectors;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
-use crate::support::{Db, batch, build, connect, input, lines, told};
+use crate::support::{Db, connect, input};
+use crate::testing::reading::{batch, build, lines, told};
 
 /// Names the file that the other process writes to.
 const WRITER: &str = "FETCHER_TEST_SQLITE_WRITER";

@@ -1,4 +1,4 @@
-//! A folder with a database per test, and reading through a connector; no runtime anywhere.
+//! A folder with a database per test, and what is read of it; no runtime anywhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use fetcher_engine::connection::ConnectionId;
-use fetcher_engine::encode::{Format, RowBatch, StepShape};
-use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{Connector, ConnectorContext, ConnectorFactory, Fetched, Query};
-use fetcher_engine::{
-    ConnectionDescriptor, ConnectionInput, Filter, PortError, TenantId, block_on,
-};
+use fetcher_engine::ports::{Connector, Query};
+use fetcher_engine::{ConnectionInput, Filter, PortError, block_on};
 use fetcher_sqlx::SqliteConnectors;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+
+use crate::testing::reading::{self, build, drain, narrowed, rows, told};
 
 /// A folder of the test's own, gone when the test ends.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -126,9 +123,7 @@ impl Db {
         fields: &[&str],
         filters: Vec<Filter>,
     ) -> Result<Vec<String>, PortError> {
-        let planned = PlannedTable::new(table, fields.iter().copied(), filters);
-        read(self.input(), Query::new([planned].into()))
-            .map(|rows| rows.into_iter().map(|(_, row)| row).collect())
+        read(self.input(), narrowed(table, fields, filters)).map(rows)
     }
 }
 
@@ -164,52 +159,7 @@ pub(crate) fn connect(path: &Path) -> SqliteConnection {
 }
 
 pub(crate) fn connected(input: ConnectionInput) -> Box<dyn Connector> {
-    let mut connector = build(&factory(), input).expect("it builds");
-    block_on(connector.connect()).map_err(told).expect("it connects");
-    connector
-}
-
-/// What the private cause says, for a test that fails.
-pub(crate) fn told(error: PortError) -> String {
-    format!("{error}: {:?}", error.cause())
-}
-
-pub(crate) fn batch() -> RowBatch {
-    RowBatch::new(StepShape::open(Format::Ndjson, "lite"))
-}
-
-/// A query for these fields of one table.
-pub(crate) fn planned(table: &str, fields: &[&str]) -> Query {
-    Query::new([PlannedTable::new(table, fields.iter().copied(), Vec::new())].into())
-}
-
-/// All rows, with their tables.
-pub(crate) async fn drain(
-    connector: &mut dyn Connector,
-) -> Result<Vec<(String, String)>, PortError> {
-    let mut batch = batch();
-    let mut rows = Vec::new();
-    loop {
-        let (filled, fetched) = connector.fetch(batch).await?;
-        batch = filled;
-        rows.extend(lines(&batch));
-        batch.clear();
-        if fetched == Fetched::End {
-            return Ok(rows);
-        }
-    }
-}
-
-/// The rows of a batch, with their tables.
-pub(crate) fn lines(batch: &RowBatch) -> Vec<(String, String)> {
-    let text = std::str::from_utf8(batch.encoded()).expect("it is text");
-    let line = |line: &str| {
-        let rest = line.strip_prefix(r#"{"config":"lite","table":"#).expect("it is a row");
-        let (table, row) = rest.split_once(r#","row":"#).expect("it is a row");
-        let row = row.strip_suffix('}').expect("it is a row");
-        (table.trim_matches('"').to_owned(), row.to_owned())
-    };
-    text.split_terminator('\n').map(line).collect()
+    block_on(reading::connected(&factory(), input))
 }
 
 pub(crate) fn input(path: &Path) -> ConnectionInput {
@@ -219,19 +169,6 @@ pub(crate) fn input(path: &Path) -> ConnectionInput {
 /// Waits for locks only shortly.
 pub(crate) fn factory() -> SqliteConnectors {
     SqliteConnectors::new().busy_timeout(Duration::from_millis(50))
-}
-
-pub(crate) fn build(
-    factory: &SqliteConnectors,
-    input: ConnectionInput,
-) -> Result<Box<dyn Connector>, PortError> {
-    factory.build(ConnectorContext::new(descriptor(input)))
-}
-
-pub(crate) fn descriptor(input: ConnectionInput) -> ConnectionDescriptor {
-    let (draft, _) = input.into_draft().expect("it is well-formed");
-    let id = ConnectionId::parse("lite-1").expect("an id");
-    draft.into_descriptor(TenantId::parse("acme").expect("a tenant"), id)
 }
 
 /// How many files under this path are open, where the system tells.
@@ -256,27 +193,4 @@ pub(crate) fn open_files_at_last(under: &Path) -> Option<usize> {
         std::thread::sleep(Duration::from_millis(5));
     }
     open_files(under)
-}
-
-/// A small generator, so that a failure can be had again (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ z >> 31) % n as u64) as usize
-    }
-
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
-
-/// Bytes of hexadecimal digits, as SQLite's `hex` writes them.
-pub(crate) fn unhex(text: &str) -> Vec<u8> {
-    let digit = |digit: u8| char::from(digit).to_digit(16).expect("a digit") as u8;
-    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }

@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use crate::support::{Db, unhex};
+use crate::support::Db;
+use crate::testing::text::unhex;
 
 const DECLARED: &[&str] = &[
     "INTEGER",
