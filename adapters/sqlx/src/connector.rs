@@ -45,7 +45,7 @@ struct Session<D: Dialect> {
 impl<D: Dialect> Session<D> {
     /// Whether something may be running at the database.
     fn is_at_work(&self) -> bool {
-        self.busy || self.reader.as_ref().is_some_and(Reader::is_reading)
+        self.busy || self.reader.as_ref().is_some_and(Reader::is_running)
     }
 
     /// The connection, if it may be used for something new.
@@ -145,9 +145,9 @@ impl<D: Dialect> Connector for SqlConnector<D> {
         Box::pin(async move {
             let (target, session) = self.session()?;
             let deadline = query.time_left.and_then(|left| Instant::now().checked_add(left));
-            let tables = call!(session, |stop, connection| open::<D>(
-                target, stop, connection, &query, deadline
-            ))?;
+            let opened = open(target, session, &query, deadline).await;
+            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let tables = opened.map_err(|error| overdue(error, is_late))?;
             let connection = session.connection.take().ok_or_else(out_of_order)?;
             session.reader = Some(Reader::new(connection, tables, deadline));
             Ok(())
@@ -171,21 +171,35 @@ impl<D: Dialect> Connector for SqlConnector<D> {
     }
 }
 
-/// Begins the transaction and makes the statements of all tables. What fails when the deadline has
-/// passed has failed of that, unless it is the query's own fault.
+/// What fails when the deadline has passed has failed of that, unless it is the query's own fault.
+fn overdue(error: PortError, is_late: bool) -> PortError {
+    match error.category() {
+        Category::Unavailable if is_late => PortError::from(Category::Timeout).caused_by(error),
+        _ => error,
+    }
+}
+
+/// Begins the transaction and makes the statements of all tables; once more where the dialect takes
+/// another connection for them, since that one has a snapshot of its own.
 async fn open<D: Dialect>(
     target: &D::Target,
-    stop: &D::Stop,
-    connection: &mut D::Connection,
+    session: &mut Session<D>,
     query: &Query,
     deadline: Option<Instant>,
 ) -> Result<Vec<TableQuery<D::Form>>, PortError> {
-    let tables = prepare::<D>(target, stop, connection, query).await;
-    let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    tables.map_err(|error| match error.category() {
-        Category::Unavailable if is_late => PortError::from(Category::Timeout).caused_by(error),
-        _ => error,
-    })
+    let tables =
+        call!(session, |stop, connection| prepare::<D>(target, stop, connection, query, deadline))?;
+    let selected: Vec<_> = tables.iter().map(|table| &table.selected).collect();
+    let connection = session.connection.take().ok_or_else(out_of_order)?;
+    session.busy = true;
+    let settled = D::settle(target, &session.stop, connection, &selected).await;
+    session.busy = false;
+    let (connection, is_another) = settled?;
+    session.connection = Some(connection);
+    if !is_another {
+        return Ok(tables);
+    }
+    call!(session, |stop, connection| prepare::<D>(target, stop, connection, query, deadline))
 }
 
 async fn prepare<D: Dialect>(
@@ -193,8 +207,10 @@ async fn prepare<D: Dialect>(
     stop: &D::Stop,
     connection: &mut D::Connection,
     query: &Query,
+    deadline: Option<Instant>,
 ) -> Result<Vec<TableQuery<D::Form>>, PortError> {
-    D::begin(target, stop, connection, query.time_left).await?;
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    D::begin(target, stop, connection, left).await?;
     let mut tables = Vec::with_capacity(query.tables.len());
     for planned in query.tables.iter() {
         let at_table = |error: PortError| error.at_table(planned.name());
@@ -205,7 +221,5 @@ async fn prepare<D: Dialect>(
         checked.map_err(|error| at_table(D::fault(error, false)))?;
         tables.push(query);
     }
-    let selected: Vec<_> = tables.iter().map(|table| &table.selected).collect();
-    D::settle(target, stop, connection, &selected).await?;
     Ok(tables)
 }

@@ -130,15 +130,15 @@ pub(crate) trait Dialect: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
 
     /// Called when all statements are made and before the first row, for what depends on them. It
-    /// may put another connection in the place of this one, at the start of a transaction too.
+    /// may give another connection instead, and then says so: all is begun anew on that.
     fn settle(
         target: &Self::Target,
         stop: &Self::Stop,
-        connection: &mut Self::Connection,
+        connection: Self::Connection,
         tables: &[&Selected<Self::Form>],
-    ) -> impl Future<Output = Result<(), PortError>> + Send {
-        let _ = (target, stop, connection, tables);
-        std::future::ready(Ok(()))
+    ) -> impl Future<Output = Result<(Self::Connection, bool), PortError>> + Send {
+        let _ = (target, stop, tables);
+        std::future::ready(Ok((connection, false)))
     }
 
     fn rows<'c>(

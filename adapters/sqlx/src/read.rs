@@ -40,6 +40,8 @@ struct Desk {
     exchange: Arc<Mutex<Exchange>>,
     /// Whether the reader has to give up. Looked at for each row.
     stopped: Arc<AtomicBool>,
+    /// Whether a statement runs at the database: until its end, or its own error.
+    running: Arc<AtomicBool>,
 }
 
 impl Desk {
@@ -125,9 +127,9 @@ impl<D: Dialect> Reader<D> {
         .await
     }
 
-    /// Whether it still has something to read.
-    pub(crate) const fn is_reading(&self) -> bool {
-        self.future.is_some()
+    /// Whether a statement runs at the database, though this may have ended.
+    pub(crate) fn is_running(&self) -> bool {
+        self.desk.running.load(Ordering::Relaxed)
     }
 
     /// Gives up, and gives the connection back.
@@ -177,6 +179,7 @@ async fn read<D: Dialect>(
         batch.table(planned.name(), planned.fields())?;
         let rows = D::rows(connection, table.sql.clone(), &table.params);
         let mut rows = rows.map_err(failed)?;
+        desk.running.store(true, Ordering::Relaxed);
         let mut skipped = 0;
         loop {
             if batch.is_full() {
@@ -186,9 +189,15 @@ async fn read<D: Dialect>(
                 batch.table(planned.name(), planned.fields())?;
             }
             let Some(row) = desk.row(&mut rows).await else { return Ok(()) };
-            // The driver says so only when the database has.
-            let Some(row) = row else { break };
-            let row = row.map_err(failed)?;
+            let row = match row {
+                Some(Ok(row)) => row,
+                // The driver says either only when the database has.
+                None => break,
+                Some(Err(error)) => {
+                    desk.running.store(false, Ordering::Relaxed);
+                    return Err(failed(error));
+                }
+            };
             let is_malformed = |_| at_table(malformed("a value is not in its type's form"));
             if keeps::<D>(table, &row, &mut scratch).map_err(is_malformed)? {
                 write_row::<D>(table, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
@@ -201,6 +210,7 @@ async fn read<D: Dialect>(
                 }
             }
         }
+        desk.running.store(false, Ordering::Relaxed);
     }
     desk.lock().filled = Some((batch, Fetched::End));
     Ok(())

@@ -64,3 +64,20 @@ fn a_kill_reaches_the_server_of_its_connection_or_none() {
         db.until("", 0).await;
     });
 }
+
+/// Nothing that a server has as its default changes what is read.
+#[test]
+fn a_server_that_shows_the_past_is_asked_for_the_present() {
+    with_own_db(async |db| {
+        if !db.is_mariadb().await {
+            return;
+        }
+        db.run("CREATE TABLE t (id int PRIMARY KEY, v int) WITH SYSTEM VERSIONING").await;
+        db.run("INSERT INTO t VALUES (1, 1)").await;
+        db.run("UPDATE t SET v = 2").await;
+        db.run("SET GLOBAL system_versioning_asof = '1999-01-01'").await;
+        let rows = db.read("t", &["id", "v"]).await;
+        db.run("SET GLOBAL system_versioning_asof = DEFAULT").await;
+        assert_eq!(rows, [r#"{"id":1,"v":2}"#]);
+    });
+}

@@ -102,8 +102,9 @@ pub(super) async fn table(link: &mut Link, name: &str) -> Result<Option<Table<Fo
         ["COLUMN_NAME", "DATA_TYPE", "COLUMN_TYPE", "DATETIME_PRECISION", "CHARACTER_SET_NAME"];
     let sql = question(&columns, "COLUMNS", &format!("{NAMED} ORDER BY ORDINAL_POSITION"));
     let rows = ask(link, &sql, &[name, name]).await?;
+    let is_view = kind == "VIEW";
     let may_hide_json = link.is_mariadb
-        && kind != "VIEW"
+        && !is_view
         && rows.iter().flat_map(|row| row.get(1)).flatten().any(|it| it == "longtext");
     let definition = if may_hide_json { definition(link, name).await? } else { String::new() };
     let mut table = Table { sql: identifier(name, '`'), columns: Vec::new() };
@@ -117,14 +118,19 @@ pub(super) async fn table(link: &mut Link, name: &str) -> Result<Option<Table<Fo
             data_type,
             column_type,
             precision: precision.as_deref(),
-            charset: charset.as_deref(),
+            // What an expression is compared in may be another one, or none that agrees.
+            charset: charset.as_deref().map(|it| if is_view { "of a view" } else { it }),
             is_json: is_json(&definition, &quoted),
         };
-        // The driver does not know the type that such vectors have on the wire.
-        let is_vector = data_type == "vector";
-        let sql =
-            if is_vector { format!("CAST(t.{quoted} AS BINARY)") } else { format!("t.{quoted}") };
-        table.columns.push(Column { name: name.clone(), sql, form: Form::of(&declared) });
+        let form = Form::of(&declared);
+        let sql = match form {
+            // The driver does not know the type that such vectors have on the wire.
+            _ if data_type == "vector" => format!("CAST(t.{quoted} AS BINARY)"),
+            // Of some expressions the server sends the number's digits instead of its bits.
+            Form::Bit { .. } if is_view => format!("(t.{quoted} + 0)"),
+            _ => format!("t.{quoted}"),
+        };
+        table.columns.push(Column { name: name.clone(), sql, form });
     }
     Ok(Some(table))
 }

@@ -70,7 +70,8 @@ impl Dialect for MySqlDialect {
             }
             steps.push_str(&format!(".\"{key}\""));
         }
-        let sql = format!("JSON_EXTRACT({}, '{steps}')", column.sql);
+        // The path is in `utf8mb4`, and MariaDB compares bytes.
+        let sql = format!("JSON_EXTRACT(CONVERT({} USING utf8mb4), '{steps}')", column.sql);
         Some(Column { name: format!("{}.{path}", column.name), sql, form: Form::Json })
     }
 

@@ -29,6 +29,10 @@ const SESSION: &str = "SET SESSION sql_mode = '', sql_select_limit = 18446744073
     sql_big_selects = 1, autocommit = 1, sql_quote_show_create = 1, net_write_timeout = 86400, \
     wait_timeout = 86400";
 
+/// The same for what only MariaDB has: tables as they are now, and no end of an idle transaction.
+const SESSION_MARIADB: &str = "SET SESSION system_versioning_asof = DEFAULT, \
+    idle_transaction_timeout = 0, idle_readonly_transaction_timeout = 0";
+
 /// What tells one server from another.
 const SERVER: &str = "CONCAT_WS(' ', @@hostname, @@port, @@server_id)";
 
@@ -162,6 +166,14 @@ async fn login(
     let id = cells.next().and_then(|id| id.parse().ok());
     let id = id.ok_or_else(|| sqlx::Error::Protocol("a connection without an id".into()))?;
     let is_mariadb = cells.next().unwrap_or_default().to_ascii_lowercase().contains("mariadb");
+    if is_mariadb {
+        /// Versions before 10.3 have none of these variables.
+        const UNKNOWN_VARIABLE: u16 = 1193;
+        match connection.execute(SESSION_MARIADB).await {
+            Err(error) if fault::number(&error) != Some(UNKNOWN_VARIABLE) => return Err(error),
+            _ => {}
+        }
+    }
     Ok((Link { connection, is_mariadb, deadline: None }, Stop { id, server, options }))
 }
 

@@ -71,7 +71,7 @@
 //!
 //! A dotted field leads into a JSON column: `doc.city` is the key `city` of `doc`, unless there is
 //! a column of that very name. A key with a quote, a backslash or a control character cannot be
-//! reached.
+//! reached; nor can, in MariaDB, one that the document spells with escapes (`"\u00e4"`).
 //!
 //! # Reading
 //!
@@ -88,7 +88,8 @@
 //! What is left of the deadline is the server's `max_statement_time` (MariaDB) or
 //! `max_execution_time` (MySQL), for each statement anew. A call that is dropped, a cursor that is
 //! closed before its end, and a connector that is dropped while it reads send `KILL QUERY` by a
-//! connection of its own. The driver does not probe a silent connection: that a server vanished
+//! connection of its own, so that a user who may have only one connection cannot be stopped. The
+//! driver does not probe a silent connection: that a server vanished
 //! without a word is noticed at the engine's deadline.
 //!
 //! Each value is a few small calls into the driver: with `lto = "thin"` in its release profile a

@@ -197,6 +197,13 @@ fn decode<'r>(
             })
         }
         (Form::Time { digits }, Wire::Time) => time(bytes, *digits, scratch),
+        // What `catalogue` made a number of.
+        (Form::Bit { width }, _) if wire != Wire::Bytes => {
+            match integer(&Form::Unsigned, wire, bytes)? {
+                Cell::U64(value) => zeros_and_ones(value, *width, scratch),
+                _ => Err(Malformed),
+            }
+        }
         (_, Wire::Bytes) => lengthy(form, bytes, scratch),
         // The column is of another type than it was when the statement was made.
         _ => Err(Malformed),
@@ -397,6 +404,10 @@ fn bits<'r>(bytes: &[u8], width: u8, scratch: &'r mut String) -> Result<Cell<'r>
         }
         value = value << 8 | u64::from(*byte);
     }
+    zeros_and_ones(value, width, scratch)
+}
+
+fn zeros_and_ones(value: u64, width: u8, scratch: &mut String) -> Result<Cell<'_>, Malformed> {
     if width == 0 || width > 64 || (width < 64 && value >> width != 0) {
         return Err(Malformed);
     }

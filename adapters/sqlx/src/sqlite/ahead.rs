@@ -42,17 +42,19 @@ pub(super) async fn measure(
 
 /// The most bytes that one of some rows has; `None` for what is no table, or has no row numbers.
 async fn look(connection: &mut SqliteConnection, table: &Selected<Form>) -> Option<i64> {
+    // A part of a column is none, and may take long to make.
     if !table.columns.iter().all(|column| column.form.plain) {
         return None;
     }
+    let number = table.columns.first()?.form.row_number?;
     let bytes = |column: &Column<Form>| format!("coalesce(octet_length({}), 0)", column.sql);
     let bytes = table.columns.iter().map(bytes).collect::<Vec<_>>().join(" + ");
     let (from, last) = (&table.from, LOOKS - 1);
     let sql = format!(
         "WITH RECURSIVE steps (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM steps WHERE i < {last}),
-           ends (low, high) AS (SELECT min(t.rowid), max(t.rowid) FROM {from} AS t)
+           ends (low, high) AS (SELECT min(t.{number}), max(t.{number}) FROM {from} AS t)
          SELECT max((SELECT {bytes} FROM {from} AS t
-           WHERE t.rowid >= low + (high - low) / {last} * i ORDER BY t.rowid LIMIT 1))
+           WHERE t.{number} >= low + (high - low) / {last} * i ORDER BY t.{number} LIMIT 1))
          FROM steps, ends"
     );
     // Whatever fails here fails again where it is told, or was no fault at all.

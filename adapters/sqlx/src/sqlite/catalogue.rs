@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::NAMING;
-use super::fault::querying;
+use super::fault::{querying, reading};
 use super::form::{Form, Kind};
 use crate::dialect::{Column, Table};
 
@@ -83,11 +83,21 @@ pub(super) async fn table(
     let entry = entry(&row)?;
     let encoding = sqlx::query(ENCODING).fetch_one(&mut *connection).await.map_err(querying)?;
     let utf8 = text(&encoding, 0)? == "UTF-8";
-    let columns = columns(connection, name).await.map_err(querying)?;
+    let columns = columns(connection, name).await.map_err(|error| reading(error, false))?;
+    // Each of these names means the number unless a column has taken it.
+    let is_free =
+        |name: &&str| !columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+    let has_numbers = entry.is_plain && !entry.without_rowid;
+    let row_number = ["rowid", "_rowid_", "oid"].into_iter().find(is_free).filter(|_| has_numbers);
     let columns = columns.into_iter().map(|column| Column {
         // With its alias it is never taken for a string.
         sql: format!("t.{}", identifier(&column.name, '"')),
-        form: Form { kind: Kind::of(&column.kind, entry.strict), plain: entry.is_plain, utf8 },
+        form: Form {
+            kind: Kind::of(&column.kind, entry.strict),
+            plain: entry.is_plain,
+            utf8,
+            row_number,
+        },
         name: column.name,
     });
     let sql = format!("{}.{}", identifier(&name.schema, '"'), identifier(&name.table, '"'));

@@ -22,7 +22,7 @@ use super::burst::Burst;
 use super::catalogue;
 use super::fault::{self, querying};
 use super::form::{self, Form, Kind};
-use super::target::{Target, locate};
+use super::target::{Target, locate, nothing_beside};
 use crate::cell::{Cell, Malformed};
 use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Selected, Table};
 
@@ -40,10 +40,19 @@ pub(super) struct Stop {
 }
 
 impl Stop {
+    fn deadline(&self) -> Option<Instant> {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn goes_on(&self) -> bool {
-        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
         !self.told.load(Ordering::Relaxed)
-            && deadline.is_none_or(|deadline| Instant::now() < deadline)
+            && self.deadline().is_none_or(|deadline| Instant::now() < deadline)
+    }
+
+    /// No longer than until the deadline.
+    fn patience(&self, longest: Duration) -> Duration {
+        let left = self.deadline().map(|it| it.saturating_duration_since(Instant::now()));
+        left.map_or(longest, |left| left.min(longest))
     }
 }
 
@@ -87,11 +96,11 @@ impl Dialect for Sqlite {
     ) -> Result<(), PortError> {
         let deadline = time_left.and_then(|left| Instant::now().checked_add(left));
         *stop.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
-        if let Some(left) = time_left.filter(|left| *left < target.host.busy_timeout) {
-            let sql = format!("PRAGMA busy_timeout = {}", left.as_millis());
-            link.connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
-        }
-        begin(target, link).await
+        let patience = stop.patience(target.host.busy_timeout);
+        let sql = format!("PRAGMA busy_timeout = {}", patience.as_millis());
+        link.connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+        let cut_short = patience < target.host.busy_timeout;
+        begin(target, link).await.map_err(|error| fault::waiting(error, cut_short))
     }
 
     async fn table(
@@ -135,19 +144,20 @@ impl Dialect for Sqlite {
     async fn settle(
         target: &Target,
         stop: &Arc<Stop>,
-        link: &mut Link,
+        mut link: Link,
         tables: &[&Selected<Form>],
-    ) -> Result<(), PortError> {
+    ) -> Result<(Link, bool), PortError> {
         if target.host.rows_ahead.is_some() {
-            return Ok(());
+            return Ok((link, false));
         }
         let rows = ahead::measure(&mut link.connection, tables).await;
-        if rows < ahead::MOST {
-            // The driver takes the number when it connects.
-            *link = open(target, stop, rows).await?;
-            begin(target, link).await?;
+        if rows == ahead::MOST {
+            return Ok((link, false));
         }
-        Ok(())
+        // The driver takes the number when it connects. Without its lock first: a writer that waits
+        // for this reader would let no other in.
+        link.connection.close().await.map_err(querying)?;
+        Ok((open(target, stop, rows).await?, true))
     }
 
     fn rows<'c>(
@@ -200,11 +210,15 @@ impl Dialect for Sqlite {
 
 /// Opens the files, with so many rows ahead.
 async fn open(target: &Target, stop: &Arc<Stop>, rows_ahead: usize) -> Result<Link, PortError> {
+    let file = locate(&target.host, &target.file)?;
+    if target.immutable {
+        nothing_beside(&file)?;
+    }
     let options = SqliteConnectOptions::new()
-        .filename(locate(&target.host, &target.file)?)
+        .filename(file)
         .read_only(true)
         .immutable(target.immutable)
-        .busy_timeout(target.host.busy_timeout)
+        .busy_timeout(stop.patience(target.host.busy_timeout))
         .row_buffer_size(rows_ahead.div_ceil(2))
         .statement_cache_capacity(STATEMENTS)
         .foreign_keys(false)
@@ -233,12 +247,11 @@ async fn open(target: &Target, stop: &Arc<Stop>, rows_ahead: usize) -> Result<Li
     Ok(Link { connection, rows_ahead })
 }
 
-async fn begin(target: &Target, link: &mut Link) -> Result<(), PortError> {
+async fn begin(target: &Target, link: &mut Link) -> Result<(), sqlx::Error> {
     let connection = &mut link.connection;
-    connection.execute("BEGIN").await.map_err(querying)?;
+    connection.execute("BEGIN").await?;
     // The snapshot is that of the first read.
-    let sql = touch(target);
-    connection.execute(AssertSqlSafe(sql)).await.map_err(querying)?;
+    connection.execute(AssertSqlSafe(touch(target))).await?;
     Ok(())
 }
 

@@ -40,8 +40,10 @@ pub(super) struct Form {
     pub(super) kind: Kind,
     /// Whether it is a column of a table, so that an index may know it.
     pub(super) plain: bool,
-    /// Whether the file's text orders as UTF-8 does.
+    /// Whether the file's text is UTF-8, byte for byte.
     pub(super) utf8: bool,
+    /// What the table's row numbers are called, if it has any that can be reached.
+    pub(super) row_number: Option<&'static str>,
 }
 
 impl Kind {
@@ -137,18 +139,17 @@ pub(super) fn narrow(column: &Column<Form>, filter: &Filter) -> Option<Narrow> {
     if operator == Operator::Like {
         let [Value::String(pattern)] = filter.values() else { return None };
         let needle = literal_part(pattern);
-        let useful = !needle.is_empty() && needle.len() <= NEEDLE_MAX;
+        let useful = utf8 && !needle.is_empty() && needle.len() <= NEEDLE_MAX;
         let sql = format!("instr({}, ?)", column.sql);
         return useful.then(|| Narrow { sql, params: vec![Param::Text(needle)] });
     }
-    let orders = !matches!(operator, Operator::Eq | Operator::In | Operator::Ne | Operator::Nin);
     let params = params(filter, |value| {
         Some(match value {
             Value::Bool(value) => Param::I64(i64::from(*value)),
             Value::I64(value) => Param::I64(*value),
             Value::F64(value) if !value.is_nan() => Param::F64(*value),
-            // Bytes of another encoding order otherwise.
-            Value::String(value) if utf8 || !orders => Param::Text(value.clone()),
+            // Text of another encoding orders otherwise, and may be no text at all.
+            Value::String(value) if utf8 => Param::Text(value.clone()),
             Value::Bytes(value) => Param::Bytes(value.clone()),
             _ => return None,
         })

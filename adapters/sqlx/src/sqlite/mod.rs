@@ -9,7 +9,8 @@
 //!
 //! A relative path begins where the process runs, or in the folder that
 //! [`SqliteConnectors::within`] names. Of a URI's parameters `mode=ro` and `immutable` are known:
-//! the latter says that nobody writes to the file, and that it is read without locks. A host, a
+//! the latter says that nobody writes to the file, and that it is read without locks; it is refused
+//! (`unavailable`) beside a journal that a crash has left. A host, a
 //! port, a user, any other option and any other parameter are refused; so are `:memory:`, since
 //! there is nothing in it, and files that are no regular files. Nothing is ever created or written,
 //! except what SQLite needs beside a file in WAL mode.

@@ -133,6 +133,19 @@ pub(super) fn locate(host: &Host, path: &Path) -> Result<PathBuf, PortError> {
     Ok(file)
 }
 
+/// A file that is read without locks is read without its journals, too: none may be left.
+pub(super) fn nothing_beside(file: &Path) -> Result<(), PortError> {
+    for ending in ["-wal", "-journal"] {
+        let mut journal = file.as_os_str().to_owned();
+        journal.push(ending);
+        if fs::metadata(journal).is_ok_and(|metadata| metadata.len() > 0) {
+            let unfinished = PortError::unavailable();
+            return Err(unfinished.caused_by("an immutable file has a journal beside it"));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fetcher_engine::Category;
 use fetcher_engine::extraction::PlannedTable;
+use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry};
 use fetcher_engine::ports::{Connector, Query};
+use fetcher_engine::{Category, Engine, ExecuteOptions, ExtractionRequest, Limits};
 
 use crate::support::{Db, factory, with_db};
 use crate::testing::database::Database as _;
@@ -268,5 +269,35 @@ fn nothing_can_be_written_and_nothing_stays_behind() {
         assert_eq!(db.texts("SELECT CAST(COUNT(*) AS CHAR) FROM t").await, [Some("0".into())]);
         assert_eq!(db.read("t", &["a"]).await, [""; 0]);
         db.until("", 0).await;
+    });
+}
+
+/// The engine has had enough, and the server is still at work.
+#[test]
+fn a_read_that_ends_by_a_limit_kills_the_query() {
+    with_db(async |db: &Db| {
+        db.run("CREATE TABLE one (x int PRIMARY KEY)").await;
+        db.run("INSERT INTO one VALUES (1), (2), (3)").await;
+        db.run(
+            "CREATE VIEW slow AS SELECT x, IF(x < 3, x, BENCHMARK(100000000000, MD5(x))) AS y,
+               REPEAT('a', 100000) AS z FROM one",
+        )
+        .await;
+        let registry = MemoryConnectorRegistry::new().with("mysql", Arc::new(factory(db.server)));
+        let mut limits = Limits::default();
+        limits.max_rows = 1;
+        let engine = Engine::builder()
+            .connectors(Arc::new(registry))
+            .connection_store(Arc::new(MemoryConnectionStore::new()))
+            .limits(limits)
+            .build()
+            .unwrap();
+        let input = db.input();
+        let request = ExtractionRequest::new().table(input.name.as_str(), "slow", ["x", "y", "z"]);
+        engine.create_connection("acme", input).await.unwrap();
+        let plan = engine.plan_extraction("acme", &request).await.unwrap();
+        let answer = engine.execute_extraction(&plan, ExecuteOptions::new()).await;
+        assert_eq!(answer.unwrap_err().category(), Category::LimitExceeded);
+        db.until("AND INFO LIKE 'SELECT t.%'", 0).await;
     });
 }

@@ -356,3 +356,40 @@ fn an_index_serves_equality_and_ranges() {
         }
     });
 }
+
+/// A division keeps more digits than the server sends, and `IN` looks at them.
+#[test]
+fn decimals_of_a_view_are_compared_as_they_go_out() {
+    with_db(async |db: &Db| {
+        db.run("CREATE TABLE t (id int PRIMARY KEY, c decimal(10,2))").await;
+        db.run("INSERT INTO t VALUES (1, 10), (2, 1)").await;
+        db.run("CREATE VIEW v AS SELECT id, c / 3 AS c, -c AS n FROM t").await;
+        let decimal = |text: &str| Value::Decimal(Decimal::parse(text).unwrap());
+        let both = || [decimal("3.333333"), decimal("0.333333")];
+        for (filter, count) in [
+            (Filter::is_in("c", both()), 2),
+            (Filter::not_in("c", both()), 0),
+            (Filter::is_in("c", [decimal("3.333333"), decimal("1.0")]), 1),
+            (Filter::is_in("n", [decimal("-10"), decimal("-1.00")]), 2),
+        ] {
+            let what = format!("{} {}", filter.field(), filter.operator());
+            let rows = db.filtered("v", &["id"], vec![filter]).await.map_err(told).unwrap();
+            assert_eq!(rows.len(), count, "{what}");
+        }
+    });
+}
+
+#[test]
+fn a_view_of_texts_whose_collations_disagree() {
+    with_db(async |db: &Db| {
+        db.run(
+            "CREATE TABLE t (a varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci,
+               b varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_german2_ci)",
+        )
+        .await;
+        db.run("INSERT INTO t VALUES ('x', 'y')").await;
+        db.run("CREATE VIEW v AS SELECT concat(a, b) AS c FROM t").await;
+        let rows = db.filtered("v", &["c"], vec![Filter::eq("c", "xy")]).await;
+        assert_eq!(rows.map_err(told).unwrap(), [r#"{"c":"xy"}"#]);
+    });
+}

@@ -6,7 +6,7 @@ use fetcher_engine::ports::{ConnectorFactory as _, Query};
 use fetcher_engine::schema::TableSchema;
 use fetcher_sqlx::MySqlConnectors;
 
-use crate::support::{factory, quoted, with_db, with_own_db};
+use crate::support::{Db, factory, quoted, with_db, with_own_db};
 use crate::testing::database::Database as _;
 use crate::testing::names::{come_in_order, discover, names};
 use crate::testing::reading::{batch, build, drain, planned, told};
@@ -323,5 +323,21 @@ fn modes_and_settings_of_the_server_change_nothing() {
             db.run(&format!("SET GLOBAL {name} = {old}")).await;
             assert_eq!(after, before, "{name}");
         }
+    });
+}
+
+#[test]
+fn a_path_into_json_of_another_character_set() {
+    with_db(async |db: &Db| {
+        if !db.is_mariadb().await {
+            return;
+        }
+        db.run(
+            "CREATE TABLE t (d longtext CHARACTER SET latin1 CHECK (json_valid(d)))
+             CHARACTER SET utf8mb4",
+        )
+        .await;
+        db.run("INSERT INTO t VALUES ('{\"ä\": \"ö\"}')").await;
+        assert_eq!(db.read("t", &["d.ä"]).await, [r#"{"d.ä":"ö"}"#]);
     });
 }

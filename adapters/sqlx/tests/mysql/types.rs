@@ -526,3 +526,22 @@ fn a_dotted_field_leads_into_json() {
         assert_eq!(quoted("doc.x"), "`doc.x`");
     });
 }
+
+/// Of some expressions the server sends the number's digits instead of its bits.
+#[test]
+fn bits_of_a_view_are_bits() {
+    with_db(async |db: &Db| {
+        for width in [1, 12, 16, 64] {
+            db.run(&format!("CREATE OR REPLACE TABLE t (id int PRIMARY KEY, c bit({width}))"))
+                .await;
+            db.run("INSERT INTO t VALUES (1, 1), (2, 0)").await;
+            db.run("CREATE OR REPLACE VIEW v AS SELECT id, c, coalesce(c, c) AS d FROM t").await;
+            let one = format!("{:0width$b}", 1);
+            let zero = "0".repeat(width);
+            let row = |bits: &str| format!(r#"{{"c":"{bits}","d":"{bits}"}}"#);
+            assert_eq!(db.read("v", &["c", "d"]).await, [row(&one), row(&zero)]);
+            let eq = vec![Filter::eq("d", one.as_str())];
+            assert_eq!(db.filtered("v", &["id"], eq).await.unwrap(), [r#"{"id":1}"#]);
+        }
+    });
+}

@@ -3,12 +3,16 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use fetcher_engine::extraction::PlannedTable;
+use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry};
 use fetcher_engine::ports::{Connector, Fetched, Query};
-use fetcher_engine::{Category, Filter, block_on};
+use fetcher_engine::{
+    Category, Engine, ExecuteOptions, ExtractionRequest, Filter, Limits, block_on,
+};
 
 use crate::support::{Db, connected, factory, input, open_files, open_files_at_last};
 use crate::testing::reading::{batch, build, drain, planned, told, without_end};
@@ -271,4 +275,36 @@ fn a_host_may_ask_for_more_than_there_is() {
     block_on(connector.connect()).map_err(told).unwrap();
     block_on(connector.open(planned("t", &["v"]))).map_err(told).unwrap();
     block_on(connector.close()).unwrap();
+}
+
+/// The engine has had enough, and the library is still at work.
+#[test]
+fn a_read_that_ends_by_a_limit_stops_the_query() {
+    let db = Db::with(
+        "CREATE TABLE one (x INT); INSERT INTO one VALUES (1), (2), (3);
+         CREATE VIEW slow AS SELECT x, CASE WHEN x < 3 THEN x ELSE
+           (WITH RECURSIVE c(n) AS
+             (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000000)
+            SELECT count(*) FROM c) END AS y FROM one",
+    );
+    db.close();
+    let registry = MemoryConnectorRegistry::new().with("sqlite", Arc::new(factory()));
+    let mut limits = Limits::default();
+    limits.max_rows = 1;
+    let engine = Engine::builder()
+        .connectors(Arc::new(registry))
+        .connection_store(Arc::new(MemoryConnectionStore::new()))
+        .limits(limits)
+        .build()
+        .unwrap();
+    let request = ExtractionRequest::new().table("lite", "slow", ["x", "y"]);
+    let answer = block_on(async {
+        let mut input = input(&db.path);
+        "lite".clone_into(&mut input.name);
+        engine.create_connection("acme", input).await?;
+        let plan = engine.plan_extraction("acme", &request).await?;
+        engine.execute_extraction(&plan, ExecuteOptions::new()).await
+    });
+    assert_eq!(answer.unwrap_err().category(), Category::LimitExceeded);
+    assert!(open_files_at_last(&db.path).is_none_or(|files| files == 0));
 }

@@ -392,3 +392,18 @@ fn nothing_is_ever_written() {
     assert!(listing(&db.folder.0) == before);
     assert_eq!(fs::metadata(&db.path).unwrap().modified().unwrap(), modified);
 }
+
+#[test]
+fn a_file_with_a_journal_is_not_immutable() {
+    let db = Db::with("PRAGMA journal_mode = WAL; CREATE TABLE t (v); INSERT INTO t VALUES (1)");
+    // A crash leaves both: what is committed is in the journal.
+    let (copy, journal) = (db.folder.file("left.db"), db.folder.file("left.db-wal"));
+    fs::copy(&db.path, &copy).unwrap();
+    fs::copy(format!("{}-wal", db.path.display()), &journal).unwrap();
+    let uri = format!("file:{}?immutable=1", copy.display());
+    let immutable = || ConnectionInput::new("lite", "sqlite").database(uri.as_str());
+    let error = block_on(build(&factory(), immutable()).unwrap().connect()).unwrap_err();
+    assert_eq!(error.category(), Category::Unavailable);
+    let rows = read(input(&copy), planned("t", &["v"])).map_err(told).unwrap();
+    assert_eq!(rows, [("t".to_owned(), r#"{"v":1}"#.to_owned())]);
+}

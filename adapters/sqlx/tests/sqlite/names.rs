@@ -289,9 +289,11 @@ fn what_the_writer_had_and_we_have_not_is_not_needed() {
         let rows = db.filtered("t", &["n"], vec![filter]).map_err(told).unwrap();
         assert_eq!(rows, [r#"{"n":2}"#]);
     }
-    for (table, field) in [("t", "low"), ("f", "a")] {
+    for (table, field, category) in
+        [("t", "low", Category::Unavailable), ("f", "a", Category::Validation)]
+    {
         let error = db.filtered(table, &[field], Vec::new()).unwrap_err();
-        assert_eq!(error.category(), Category::Unavailable, "{table}: {}", told(error));
+        assert_eq!(error.category(), category, "{table}: {}", told(error));
     }
 }
 
@@ -329,4 +331,19 @@ fn a_table_without_a_name_is_left_out() {
     let tables = block_on(connected(db.input()).discover_schema()).map_err(told).unwrap();
     let names: Vec<_> = tables.iter().map(|table| table.name()).collect();
     assert_eq!(names, ["t"]);
+}
+
+#[test]
+fn columns_that_are_called_like_row_numbers() {
+    for columns in ["rowid TEXT, v", "rowid TEXT, _rowid_ TEXT, v", "oid, RowID, _ROWID_, v"] {
+        let db = Db::with(&format!("CREATE TABLE t ({columns}); INSERT INTO t (v) VALUES (7)"));
+        assert_eq!(db.read("t", &["v"]), [r#"{"v":7}"#], "{columns}");
+    }
+}
+
+#[test]
+fn a_view_that_calls_what_a_schema_may_not_is_refused() {
+    let db = Db::with("CREATE VIEW v AS SELECT load_extension('x') AS a");
+    let error = db.filtered("v", &["a"], Vec::new()).unwrap_err();
+    assert_eq!(error.category(), Category::Validation, "{}", told(error));
 }

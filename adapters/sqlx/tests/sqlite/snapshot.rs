@@ -1,5 +1,6 @@
 //! One snapshot of all tables, while another process writes: this test binary, started again.
 
+use std::future::poll_fn;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -8,12 +9,12 @@ use fetcher_engine::block_on;
 use fetcher_engine::encode::RowBatch;
 use fetcher_engine::extraction::PlannedTable;
 use fetcher_engine::ports::{Fetched, Query};
-use fetcher_engine::{Category, PortError};
+use fetcher_engine::{Category, Filter, PortError};
 use fetcher_sqlx::SqliteConnectors;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
-use crate::support::{Db, connect, input};
-use crate::testing::reading::{batch, build, lines, told};
+use crate::support::{Db, connect, connected, input};
+use crate::testing::reading::{batch, build, drain, lines, told};
 
 /// Names the file that the other process writes to.
 const WRITER: &str = "FETCHER_TEST_SQLITE_WRITER";
@@ -185,4 +186,53 @@ fn a_table_that_is_dropped_meanwhile_is_read() {
     block_on(connector.close()).map_err(told).unwrap();
     let error = db.filtered("a", &["id"], Vec::new()).unwrap_err();
     assert_eq!(error.category(), Category::Validation);
+}
+
+/// `open` looks at the tables, may take another connection for large or unknown rows, and looks
+/// again: whatever happens in between, it gives the rows of one state, or refuses.
+#[test]
+fn a_schema_that_changes_at_any_step_of_open() {
+    let (mut old, mut new, mut refused) = (0, 0, 0);
+    for step in 0..60 {
+        let db = Db::with(
+            "PRAGMA journal_mode = WAL; CREATE TABLE z (a TEXT PRIMARY KEY) WITHOUT ROWID;
+             CREATE TABLE flag (id INTEGER PRIMARY KEY, b BOOLEAN, n INTEGER);
+             INSERT INTO flag VALUES (1, 1, 10), (2, 0, 9)",
+        );
+        let filter = vec![Filter::gte("n", 1_i64)];
+        let flag = PlannedTable::new("flag", ["b", "id", "n"], filter);
+        let z = PlannedTable::new("z", ["a"], Vec::new());
+        let mut connector = connected(db.input());
+        let mut opening = connector.open(Query::new([flag, z].into()));
+        let mut polls = 0;
+        let opened = block_on(poll_fn(|cx| {
+            if polls == step {
+                db.run(
+                    "BEGIN; DROP TABLE flag;
+                     CREATE TABLE flag (id INTEGER PRIMARY KEY, b INTEGER, n TEXT);
+                     INSERT INTO flag VALUES (1, 1, '10'), (2, 0, '9'), (3, 1, '7'); COMMIT",
+                );
+            }
+            polls += 1;
+            opening.as_mut().poll(cx)
+        }));
+        drop(opening);
+        match opened {
+            Ok(()) => {
+                let rows = block_on(drain(&mut *connector)).map_err(told).unwrap();
+                let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+                let was = [r#"{"b":true,"id":1,"n":10}"#, r#"{"b":false,"id":2,"n":9}"#];
+                assert_eq!(rows, was, "step {step}");
+                if polls > step { old += 1 } else { new += 1 }
+            }
+            // Numbers are no operands of text.
+            Err(error) => {
+                assert_eq!(error.category(), Category::Validation, "{step}: {}", told(error));
+                refused += 1;
+            }
+        }
+        block_on(connector.close()).map_err(told).unwrap();
+    }
+    println!("{old} read the old state, {refused} refused, {new} ended before the change");
+    assert!(old > 0 && refused > 0 && new > 0);
 }
