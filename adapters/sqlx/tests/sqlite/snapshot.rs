@@ -3,6 +3,8 @@
 use std::future::poll_fn;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fetcher_engine::block_on;
@@ -235,4 +237,31 @@ fn a_schema_that_changes_at_any_step_of_open() {
     }
     println!("{old} read the old state, {refused} refused, {new} ended before the change");
     assert!(old > 0 && refused > 0 && new > 0);
+}
+
+/// Within one process the library shares locks: a writer that waits for a reader lets no other in,
+/// so a reader that takes another connection must have let go of the first.
+#[test]
+fn a_writer_in_the_same_process_and_a_reader_let_each_other_through() {
+    let db = Db::with(
+        "CREATE TABLE z (a TEXT PRIMARY KEY, n INT) WITHOUT ROWID; INSERT INTO z VALUES ('x', 0)",
+    );
+    db.close();
+    let path = db.path.clone();
+    let done = Arc::new(AtomicBool::new(false));
+    let is_done = Arc::clone(&done);
+    let writer = std::thread::spawn(move || {
+        let mut connection = connect(&path);
+        let mut commits = 0;
+        while !is_done.load(Ordering::Relaxed) {
+            block_on(connection.execute("UPDATE z SET n = n + 1"))?;
+            commits += 1;
+        }
+        Ok::<_, sqlx::Error>(commits)
+    });
+    for _ in 0..150 {
+        assert_eq!(db.read("z", &["a"]), [r#"{"a":"x"}"#]);
+    }
+    done.store(true, Ordering::Relaxed);
+    assert!(writer.join().unwrap().unwrap() > 0);
 }
