@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use fetcher_engine::ports::{Connector, ConnectorContext, ConnectorFactory, CredentialResolver};
 use fetcher_engine::{PortError, Secret};
-use fetcher_sql::tls::SslMode;
+use fetcher_sql::tls::{Material, SslMode};
 
 use crate::connector::{PostgresConnector, Shared};
 use crate::options::{Defaults, Target};
 use crate::sql;
-use crate::tls::Material;
 use crate::wire::Dialer;
 
 /// Builds connectors to PostgreSQL. See the [crate docs](crate) for what they do.

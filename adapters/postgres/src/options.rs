@@ -6,14 +6,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fetcher_engine::PortError;
 use fetcher_engine::connection::Endpoint;
-use fetcher_engine::{PortError, Secret};
+use fetcher_sql::address::Host;
 use fetcher_sql::fault::invalid;
 use fetcher_sql::scope::narrow;
-use fetcher_sql::tls::SslMode;
+use fetcher_sql::tls::{Material, SslMode};
 
-use crate::tls::{Material, Tls};
-use crate::wire::Host;
+use crate::tls::Tls;
 
 const DEFAULT_PORT: u16 = 5432;
 
@@ -57,10 +57,8 @@ impl Target {
                 "sslMode" => {
                     mode = SslMode::parse(value).ok_or_else(|| invalid("sslMode is not known"))?;
                 }
-                "sslRootCert" => material.roots = Some(value.as_str().into()),
-                "sslCert" => material.certificate = Some(value.as_str().into()),
-                "sslKey" => material.key = Some(Arc::new(Secret::from(value.as_str()))),
                 "schemas" => schemas = Some(narrow(schemas.as_deref(), value)?),
+                _ if material.take(option, value) => {}
                 _ => return Err(invalid(format!("the option {option} is not known"))),
             }
         }

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use fetcher_engine::PortError;
 use fetcher_sql::fault::invalid;
-use fetcher_sql::tls::SslMode;
+use fetcher_sql::tls::{Material, SslMode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_rustls::rustls::client::danger::{
@@ -31,14 +31,6 @@ use tokio_rustls::rustls::{
 use tokio_rustls::{TlsConnector, client};
 
 use crate::wire::Wire;
-
-/// Certificates as PEM text, as a host or a connection gives them.
-#[derive(Clone, Default)]
-pub(crate) struct Material {
-    pub(crate) roots: Option<Arc<str>>,
-    pub(crate) certificate: Option<Arc<str>>,
-    pub(crate) key: Option<Arc<fetcher_engine::Secret>>,
-}
 
 /// How one connection does TLS. Cheap to clone.
 #[derive(Clone)]

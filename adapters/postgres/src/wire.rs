@@ -8,19 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use fetcher_engine::PortError;
-use fetcher_sql::address::is_internal;
+use fetcher_sql::address::{Host, guard};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
-
-/// Where a server listens, as the connection names it.
-#[derive(Clone, Debug)]
-pub(crate) enum Host {
-    Tcp(String, u16),
-    Unix(PathBuf),
-}
 
 /// Where a connection went. Its cancel request goes there, too.
 #[derive(Clone, Debug)]
@@ -41,10 +34,10 @@ pub(crate) struct Dialer {
 impl Dialer {
     /// Connects to the first address of the host that answers.
     pub(crate) async fn dial(self, host: &Host) -> Result<(Wire, Address), PortError> {
+        if self.guarded {
+            host.guard()?;
+        }
         let (name, port) = match host {
-            Host::Unix(_) if self.guarded => {
-                return Err(refused("a Unix socket lies inside, and the guard is on"));
-            }
             Host::Unix(path) => {
                 let address = Address::Unix(path.clone());
                 let wire = self.open(&address).await.map_err(unreachable)?;
@@ -54,8 +47,8 @@ impl Dialer {
         };
         let found: Vec<_> =
             tokio::net::lookup_host((name, port)).await.map_err(unreachable)?.collect();
-        if self.guarded && found.iter().any(|address| is_internal(address.ip())) {
-            return Err(refused("the host resolves to an address inside, and the guard is on"));
+        if self.guarded {
+            guard(&found)?;
         }
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
         for address in found {
@@ -90,10 +83,6 @@ impl Dialer {
 
 fn unreachable(error: io::Error) -> PortError {
     PortError::unavailable().caused_by(error)
-}
-
-fn refused(why: &'static str) -> PortError {
-    PortError::from(fetcher_engine::Category::Forbidden).caused_by(why)
 }
 
 /// An open socket.

@@ -4,7 +4,48 @@
 //! and the connection goes to the very address that was looked at: a name that resolves to another
 //! address a moment later gains nothing.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use fetcher_engine::{Category, PortError};
+
+/// Where a server listens, as a connection names it.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter must not forget one")]
+pub enum Host {
+    /// A name or an address, and a port.
+    Tcp(String, u16),
+    /// The path of a socket.
+    Unix(PathBuf),
+}
+
+impl Host {
+    /// Refuses what lies inside by its kind.
+    ///
+    /// # Errors
+    /// `forbidden` for a Unix socket.
+    pub fn guard(&self) -> Result<(), PortError> {
+        match self {
+            Self::Tcp(..) => Ok(()),
+            Self::Unix(_) => Err(refused("a Unix socket lies inside, and the guard is on")),
+        }
+    }
+}
+
+/// Refuses addresses of which one lies inside.
+///
+/// # Errors
+/// `forbidden`.
+pub fn guard(found: &[SocketAddr]) -> Result<(), PortError> {
+    if found.iter().any(|address| is_internal(address.ip())) {
+        return Err(refused("the host resolves to an address inside, and the guard is on"));
+    }
+    Ok(())
+}
+
+fn refused(why: &'static str) -> PortError {
+    PortError::from(Category::Forbidden).caused_by(why)
+}
 
 /// Whether the address is private, loopback, link-local (where cloud metadata services live),
 /// shared, reserved, or not an address of one machine.

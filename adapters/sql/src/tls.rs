@@ -2,6 +2,9 @@
 //! names that PostgreSQL's clients gave the modes.
 
 use std::fmt;
+use std::sync::Arc;
+
+use fetcher_engine::Secret;
 
 /// How a connection is encrypted and what is verified: the connection option `sslMode`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -46,5 +49,33 @@ impl SslMode {
 impl fmt::Display for SslMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// Certificates and a key as PEM texts, as a host or a connection gives them. It has no printable
+/// form.
+#[derive(Clone, Default)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter must not forget one")]
+#[expect(missing_debug_implementations, reason = "one of them is a key")]
+pub struct Material {
+    /// What the server's certificate may lead to.
+    pub roots: Option<Arc<str>>,
+    /// The client's certificate, with its chain.
+    pub certificate: Option<Arc<str>>,
+    /// The client's private key.
+    pub key: Option<Arc<Secret>>,
+}
+
+impl Material {
+    /// Takes the connection options `sslRootCert`, `sslCert` and `sslKey`; says no to any other.
+    #[must_use]
+    pub fn take(&mut self, option: &str, value: &str) -> bool {
+        match option {
+            "sslRootCert" => self.roots = Some(value.into()),
+            "sslCert" => self.certificate = Some(value.into()),
+            "sslKey" => self.key = Some(Arc::new(Secret::from(value))),
+            _ => return false,
+        }
+        true
     }
 }

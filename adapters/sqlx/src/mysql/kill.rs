@@ -7,14 +7,14 @@
 use std::time::{Duration, Instant};
 
 use fetcher_engine::{Category, PortError, Secret};
-use fetcher_sql::address::is_internal;
+use fetcher_sql::address::{Host, guard};
 use fetcher_sql::fault::invalid;
 use fetcher_sql::tls::SslMode;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor};
 
 use super::fault;
-use super::options::{Host, Target};
+use super::options::Target;
 use super::wire::texts;
 
 /// How long a kill may take, or the goodbye.
@@ -94,10 +94,10 @@ async fn candidates(
     password: Option<&Secret>,
 ) -> Result<Vec<MySqlConnectOptions>, PortError> {
     let options = options(target, password)?;
+    if target.guarded {
+        target.host.guard()?;
+    }
     let (name, port) = match &target.host {
-        Host::Unix(_) if target.guarded => {
-            return Err(refused("a Unix socket lies inside, and the guard is on"));
-        }
         Host::Unix(path) => return Ok(vec![options.socket(path)]),
         Host::Tcp(name, port) => (name.as_str(), *port),
     };
@@ -107,14 +107,8 @@ async fn candidates(
     }
     let found = tokio::net::lookup_host((name, port)).await;
     let found: Vec<_> = found.map_err(|error| PortError::unavailable().caused_by(error))?.collect();
-    if found.iter().any(|address| is_internal(address.ip())) {
-        return Err(refused("the host resolves to an address inside, and the guard is on"));
-    }
+    guard(&found)?;
     Ok(found.iter().map(|address| options.clone().host(&address.ip().to_string())).collect())
-}
-
-fn refused(why: &'static str) -> PortError {
-    PortError::from(Category::Forbidden).caused_by(why)
 }
 
 fn options(target: &Target, password: Option<&Secret>) -> Result<MySqlConnectOptions, PortError> {

@@ -171,11 +171,11 @@ use std::time::Duration;
 
 use fetcher_engine::ports::{Connector, ConnectorContext, ConnectorFactory, CredentialResolver};
 use fetcher_engine::{PortError, Secret};
-use fetcher_sql::tls::SslMode;
+use fetcher_sql::tls::{Material, SslMode};
 
 use crate::connector::SqlConnector;
 use dialect::MySqlDialect;
-use options::{Defaults, Material, Target};
+use options::{Defaults, Target};
 
 /// Builds connectors to MySQL and MariaDB. See the [module docs](self) for what they do.
 #[derive(Clone)]

@@ -5,27 +5,18 @@
 //! driver cannot keep is refused.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+use fetcher_engine::PortError;
 use fetcher_engine::connection::Endpoint;
-use fetcher_engine::{PortError, Secret};
+use fetcher_sql::address::Host;
 use fetcher_sql::fault::invalid;
-use fetcher_sql::tls::SslMode;
+use fetcher_sql::tls::{Material, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
 /// The server's own databases: nothing in them is a tenant's.
 const OWN_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
-
-/// Certificates and a key, as PEM texts.
-#[derive(Clone, Default)]
-pub(super) struct Material {
-    pub(super) roots: Option<Arc<str>>,
-    pub(super) certificate: Option<Arc<str>>,
-    pub(super) key: Option<Arc<Secret>>,
-}
 
 /// What a host decides for all its connections.
 #[derive(Clone)]
@@ -34,12 +25,6 @@ pub(super) struct Defaults {
     pub(super) material: Material,
     pub(super) guarded: bool,
     pub(super) connect_timeout: Duration,
-}
-
-/// Where a server listens.
-pub(super) enum Host {
-    Tcp(String, u16),
-    Unix(PathBuf),
 }
 
 /// A connection's description, read.
@@ -59,18 +44,12 @@ impl Target {
     pub(super) fn read(endpoint: &Endpoint, defaults: &Defaults) -> Result<Self, PortError> {
         let mut mode = defaults.ssl_mode;
         let mut material = defaults.material.clone();
-        let mut has_roots = false;
         for (option, value) in &endpoint.options {
             match option.as_str() {
                 "sslMode" => {
                     mode = SslMode::parse(value).ok_or_else(|| invalid("sslMode is not known"))?;
                 }
-                "sslRootCert" => {
-                    has_roots = true;
-                    material.roots = Some(value.as_str().into());
-                }
-                "sslCert" => material.certificate = Some(value.as_str().into()),
-                "sslKey" => material.key = Some(Arc::new(Secret::from(value.as_str()))),
+                _ if material.take(option, value) => {}
                 _ => return Err(invalid(format!("the option {option} is not known"))),
             }
         }
@@ -79,7 +58,7 @@ impl Target {
                 "sslMode verify-ca would take any public certificate here: use verify-full",
             ));
         }
-        if has_roots && mode != SslMode::VerifyFull {
+        if endpoint.options.contains_key("sslRootCert") && mode != SslMode::VerifyFull {
             return Err(invalid("sslRootCert is given, and sslMode verifies nothing"));
         }
         check(&material)?;
