@@ -71,6 +71,19 @@ pub(crate) struct Narrow {
     pub(crate) params: Vec<Param>,
 }
 
+/// A dotted path in the syntax that databases share, `$."a"."b"`; `None` where a key is empty or
+/// holds a character that is special in there.
+pub(crate) fn json_path(path: &str, is_special: impl Fn(char) -> bool) -> Option<String> {
+    let mut steps = String::from("$");
+    for key in path.split('.') {
+        if key.is_empty() || key.contains(&is_special) {
+            return None;
+        }
+        steps.push_str(&format!(".\"{key}\""));
+    }
+    Some(steps)
+}
+
 /// One database.
 pub(crate) trait Dialect: Send + Sync + 'static {
     /// What a connection's description says, read and checked.

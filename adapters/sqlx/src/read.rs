@@ -23,8 +23,9 @@ use crate::cell::Malformed;
 use crate::dialect::{Dialect, Rows};
 use crate::query::TableQuery;
 
-/// After so many rows that no filter kept, the executor gets a turn.
-const SKIPPED_MAX: u32 = 4096;
+/// After so many rows the executor gets a turn: a driver may read what has arrived without asking
+/// it, and rows that no filter keeps fill no batch.
+const TURN_ROWS: u32 = 1024;
 
 /// What lies between `fetch` and the reader.
 #[derive(Default)]
@@ -35,13 +36,13 @@ struct Exchange {
     filled: Option<(RowBatch, Fetched)>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Desk {
-    exchange: Arc<Mutex<Exchange>>,
+    exchange: Mutex<Exchange>,
     /// Whether the reader has to give up. Looked at for each row.
-    stopped: Arc<AtomicBool>,
+    stopped: AtomicBool,
     /// Whether a statement runs at the database: until its end, or its own error.
-    running: Arc<AtomicBool>,
+    running: AtomicBool,
 }
 
 impl Desk {
@@ -85,7 +86,7 @@ type Reading<C> = Pin<Box<dyn Future<Output = Ended<C>> + Send>>;
 pub(crate) struct Reader<D: Dialect> {
     /// `None` once it has ended.
     future: Option<Reading<D::Connection>>,
-    desk: Desk,
+    desk: Arc<Desk>,
     /// The connection, once the reader has ended.
     connection: Option<D::Connection>,
 }
@@ -96,8 +97,8 @@ impl<D: Dialect> Reader<D> {
         tables: Vec<TableQuery<D::Form>>,
         deadline: Option<Instant>,
     ) -> Self {
-        let desk = Desk::default();
-        let theirs = desk.clone();
+        let desk = Arc::new(Desk::default());
+        let theirs = Arc::clone(&desk);
         let future = Box::pin(async move {
             let result = read::<D>(&mut connection, &tables, &theirs, deadline).await;
             (connection, result)
@@ -169,6 +170,7 @@ async fn read<D: Dialect>(
 ) -> Result<(), PortError> {
     let Some(mut batch) = desk.batch().await else { return Ok(()) };
     let mut scratch = String::new();
+    let mut rows_read = 0_u32;
     for table in tables {
         let planned = &table.planned;
         let at_table = |error: PortError| error.at_table(planned.name());
@@ -180,7 +182,6 @@ async fn read<D: Dialect>(
         let rows = D::rows(connection, table.sql.clone(), &table.params);
         let mut rows = rows.map_err(failed)?;
         desk.running.store(true, Ordering::Relaxed);
-        let mut skipped = 0;
         loop {
             if batch.is_full() {
                 desk.lock().filled = Some((batch, Fetched::More));
@@ -202,12 +203,10 @@ async fn read<D: Dialect>(
             if keeps::<D>(table, &row, &mut scratch).map_err(is_malformed)? {
                 write_row::<D>(table, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
                 batch.end_row()?;
-            } else {
-                skipped += 1;
-                if skipped == SKIPPED_MAX {
-                    skipped = 0;
-                    give_turn().await;
-                }
+            }
+            rows_read = rows_read.wrapping_add(1);
+            if rows_read.is_multiple_of(TURN_ROWS) {
+                give_turn().await;
             }
         }
         desk.running.store(false, Ordering::Relaxed);

@@ -12,7 +12,7 @@ use super::options::Target;
 use super::wire::{self, Row};
 use super::{catalogue, fault, narrow};
 use crate::cell::{Cell, Malformed};
-use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table};
+use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table, json_path};
 
 pub(crate) enum MySqlDialect {}
 
@@ -61,15 +61,9 @@ impl Dialect for MySqlDialect {
         if column.form != Form::Json {
             return None;
         }
-        let mut steps = String::from("$");
-        for key in path.split('.') {
-            // In a path there are no parameters.
-            let is_special = |c: char| matches!(c, '"' | '\\' | '\'') || c.is_control();
-            if key.is_empty() || key.contains(is_special) {
-                return None;
-            }
-            steps.push_str(&format!(".\"{key}\""));
-        }
+        // In a path there are no parameters.
+        let is_special = |c: char| matches!(c, '"' | '\\' | '\'') || c.is_control();
+        let steps = json_path(path, is_special)?;
         // The path is in `utf8mb4`, and MariaDB compares bytes.
         let sql = format!("JSON_EXTRACT(CONVERT({} USING utf8mb4), '{steps}')", column.sql);
         Some(Column { name: format!("{}.{path}", column.name), sql, form: Form::Json })

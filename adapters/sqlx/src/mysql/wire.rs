@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use fetcher_engine::value::{Date, Instant, Time, Timestamp};
 use futures_core::Stream;
@@ -71,16 +71,10 @@ pub(crate) struct Row {
     wires: Arc<[Wire]>,
 }
 
-/// After so many rows that were there already, the executor gets a turn: the driver reads what has
-/// arrived without asking the runtime, so nobody else would ever have one.
-const READY_MAX: u32 = 1024;
-
 /// The rows of one result; what its columns are is looked at once.
 struct Decoded<'c> {
     rows: Answers<'c>,
     wires: Option<Arc<[Wire]>>,
-    /// How many rows did not have to be waited for, one after the other.
-    ready: u32,
 }
 
 /// Rows, and at the end of a result how it ended.
@@ -93,27 +87,17 @@ impl Stream for Decoded<'_> {
 
     #[inline]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.ready == READY_MAX {
-            self.ready = 0;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
         loop {
-            return Poll::Ready(match self.rows.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(Either::Right(row)))) => {
-                    self.ready += 1;
+            return Poll::Ready(match ready!(self.rows.as_mut().poll_next(cx)) {
+                Some(Ok(Either::Right(row))) => {
                     let wires = self.wires.get_or_insert_with(|| {
                         row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
                     });
                     Some(Ok(Row { wires: Arc::clone(wires), row }))
                 }
-                Poll::Ready(Some(Ok(Either::Left(_)))) => continue,
-                Poll::Ready(Some(Err(error))) => Some(Err(error)),
-                Poll::Ready(None) => None,
-                Poll::Pending => {
-                    self.ready = 0;
-                    return Poll::Pending;
-                }
+                Some(Ok(Either::Left(_))) => continue,
+                Some(Err(error)) => Some(Err(error)),
+                None => None,
             });
         }
     }
@@ -136,7 +120,7 @@ pub(super) fn rows<'c>(
         };
     }
     // Without what `Query::fetch` puts around this for each row.
-    Ok(Box::pin(Decoded { rows: connection.fetch_many(query), wires: None, ready: 0 }))
+    Ok(Box::pin(Decoded { rows: connection.fetch_many(query), wires: None }))
 }
 
 /// All rows of a question to the catalogue, each a list of texts.

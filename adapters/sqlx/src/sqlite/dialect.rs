@@ -24,7 +24,7 @@ use super::fault::{self, querying};
 use super::form::{self, Form, Kind};
 use super::target::{Target, locate, nothing_beside};
 use crate::cell::{Cell, Malformed};
-use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Selected, Table};
+use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Selected, Table, json_path};
 
 /// Statements that stay prepared: more than a query has tables.
 const STATEMENTS: usize = 64;
@@ -116,15 +116,10 @@ impl Dialect for Sqlite {
         if column.form.kind != Kind::Json {
             return None;
         }
-        let keys: Vec<_> = path.split('.').collect();
         // No way is known to quote these in a path.
-        if keys.iter().any(|key| key.is_empty() || key.contains(['"', '\\', '\0'])) {
-            return None;
-        }
-        let path = keys.iter().map(|key| format!(".\"{key}\"")).collect::<String>();
-        let path = format!("${path}").replace('\'', "''");
+        let steps = json_path(path, |c| matches!(c, '"' | '\\' | '\0'))?.replace('\'', "''");
         // What is no JSON has no parts; without the test it would be an error.
-        let sql = format!("CASE WHEN json_valid({0}) THEN {0} -> '{path}' END", column.sql);
+        let sql = format!("CASE WHEN json_valid({0}) THEN {0} -> '{steps}' END", column.sql);
         let form = Form { plain: false, ..column.form };
         Some(Column { name: format!("{}.{path}", column.name), sql, form })
     }
