@@ -22,27 +22,13 @@ mod naive;
 mod nested;
 #[path = "encode/number.rs"]
 mod number;
+#[path = "common/rng.rs"]
+mod rng;
 #[path = "encode/text.rs"]
 mod text;
 
 use fetcher_engine::encode::{Format, RowBatch, StepShape};
-
-/// SplitMix64 (Steele, Lea, Flood, 2014): small, seeded, the same on every machine.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
+use rng::Rng;
 
 /// A batch that takes anything.
 fn open(format: Format) -> RowBatch {

@@ -1,27 +1,16 @@
 //! Filters against truth tables and naive oracles: what each operator keeps, what is unknown, what
 //! is malformed, and what a column of another kind makes of it.
 
+#[path = "common/rng.rs"]
+mod rng;
+
 use fetcher_engine::{
     filter::{Filter, FilterFault, Operator},
     value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value, ValueKind},
 };
-
-/// SplitMix64 (Steele, Lea, Flood, 2014): small, seeded, the same on every machine.
-struct Rng(u64);
+use rng::Rng;
 
 impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
     fn text(&mut self, alphabet: &[&str], longest: u64) -> String {
         let len = self.below(longest + 1);
         (0..len).map(|_| alphabet[self.below(alphabet.len() as u64) as usize]).collect()

@@ -5,6 +5,8 @@
 extern crate alloc;
 
 mod common;
+#[path = "common/rng.rs"]
+mod rng;
 #[path = "operations/shown.rs"]
 mod shown;
 
@@ -23,19 +25,9 @@ use fetcher_engine::{
     Category, ConnectionInput, ConnectionPatch, Engine, ExtractionPlan, ExtractionRequest, Filter,
     LimitOverrides, Limits, Operator, PageQuery, ValidationReport,
 };
-
-/// SplitMix64 (Steele, Lea, Flood, 2014): small, seeded, the same on every machine.
-struct Rng(u64);
+use rng::Rng;
 
 impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, (self.next() % (at as u64 + 1)) as usize);

@@ -5,6 +5,8 @@ extern crate alloc;
 
 #[path = "value/number.rs"]
 mod number;
+#[path = "common/rng.rs"]
+mod rng;
 #[path = "value/temporal.rs"]
 mod temporal;
 
@@ -14,23 +16,9 @@ use core::cmp::Ordering;
 use fetcher_engine::value::{
     Date, Decimal, Instant, Time, Timestamp, Uuid, Value, ValueKind, compare,
 };
-
-/// SplitMix64 (Steele, Lea, Flood, 2014): small, seeded, the same on every machine.
-struct Rng(u64);
+use rng::Rng;
 
 impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
     fn digits(&mut self, len: u64) -> String {
         // Few distinct digits, so that long common prefixes are common.
         (0..len).map(|_| ["0", "0", "1", "9"][self.below(4) as usize]).collect()

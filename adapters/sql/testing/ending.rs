@@ -1,11 +1,15 @@
-//! How things end: one snapshot of two tables under a writer, calls out of order.
+//! How things end: one snapshot of two tables under a writer, calls out of order, a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::ports::{Connector, Fetched, Query};
+use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry};
+use fetcher_engine::ports::{Connector, ConnectorFactory, Fetched, Query};
+use fetcher_engine::{
+    Category, ConnectionInput, Engine, ExecuteOptions, ExtractionRequest, Limits,
+};
 
 use super::reading::{batch, drain, told};
 
@@ -76,4 +80,28 @@ pub(crate) async fn out_of_order(fresh: impl Fn() -> Box<dyn Connector>) {
     connector.discover_schema().await.unwrap();
     connector.open(none()).await.map_err(told).unwrap();
     connector.close().await.unwrap();
+}
+
+/// How an extraction of these fields ends where the engine has had enough after one row.
+pub(crate) async fn after_one_row(
+    connectors: impl ConnectorFactory,
+    input: ConnectionInput,
+    table: &str,
+    fields: &[&str],
+) -> Category {
+    let registry = MemoryConnectorRegistry::new();
+    let registry = registry.with(input.endpoint.kind.clone(), Arc::new(connectors));
+    let mut limits = Limits::default();
+    limits.max_rows = 1;
+    let engine = Engine::builder()
+        .connectors(Arc::new(registry))
+        .connection_store(Arc::new(MemoryConnectionStore::new()))
+        .limits(limits)
+        .build()
+        .unwrap();
+    let fields = fields.iter().copied();
+    let request = ExtractionRequest::new().table(input.name.as_str(), table, fields);
+    engine.create_connection("acme", input).await.unwrap();
+    let plan = engine.plan_extraction("acme", &request).await.unwrap();
+    engine.execute_extraction(&plan, ExecuteOptions::new()).await.unwrap_err().category()
 }

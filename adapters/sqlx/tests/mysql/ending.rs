@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fetcher_engine::Category;
 use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry};
 use fetcher_engine::ports::{Connector, Query};
-use fetcher_engine::{Category, Engine, ExecuteOptions, ExtractionRequest, Limits};
 
 use crate::support::{Db, factory, with_db};
 use crate::testing::database::Database as _;
-use crate::testing::ending::{one_snapshot, out_of_order};
+use crate::testing::ending::{after_one_row, one_snapshot, out_of_order};
 use crate::testing::reading::{batch, build, drain, failure, planned, read, told, without_end};
 
 /// At work on a query that reads, as the server sees it.
@@ -283,21 +282,8 @@ fn a_read_that_ends_by_a_limit_kills_the_query() {
                REPEAT('a', 100000) AS z FROM one",
         )
         .await;
-        let registry = MemoryConnectorRegistry::new().with("mysql", Arc::new(factory(db.server)));
-        let mut limits = Limits::default();
-        limits.max_rows = 1;
-        let engine = Engine::builder()
-            .connectors(Arc::new(registry))
-            .connection_store(Arc::new(MemoryConnectionStore::new()))
-            .limits(limits)
-            .build()
-            .unwrap();
-        let input = db.input();
-        let request = ExtractionRequest::new().table(input.name.as_str(), "slow", ["x", "y", "z"]);
-        engine.create_connection("acme", input).await.unwrap();
-        let plan = engine.plan_extraction("acme", &request).await.unwrap();
-        let answer = engine.execute_extraction(&plan, ExecuteOptions::new()).await;
-        assert_eq!(answer.unwrap_err().category(), Category::LimitExceeded);
+        let ended = after_one_row(factory(db.server), db.input(), "slow", &["x", "y", "z"]).await;
+        assert_eq!(ended, Category::LimitExceeded);
         db.until("AND INFO LIKE 'SELECT t.%'", 0).await;
     });
 }

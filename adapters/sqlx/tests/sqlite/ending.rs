@@ -3,18 +3,15 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use fetcher_engine::extraction::PlannedTable;
-use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry};
 use fetcher_engine::ports::{Connector, Fetched, Query};
-use fetcher_engine::{
-    Category, Engine, ExecuteOptions, ExtractionRequest, Filter, Limits, block_on,
-};
+use fetcher_engine::{Category, Filter, block_on};
 
 use crate::support::{Db, connected, factory, input, open_files, open_files_at_last};
+use crate::testing::ending::after_one_row;
 use crate::testing::reading::{batch, build, drain, planned, told, without_end};
 
 /// Rows without end, and, with a filter that SQL sees and keeps nothing, none for as long.
@@ -288,23 +285,7 @@ fn a_read_that_ends_by_a_limit_stops_the_query() {
             SELECT count(*) FROM c) END AS y FROM one",
     );
     db.close();
-    let registry = MemoryConnectorRegistry::new().with("sqlite", Arc::new(factory()));
-    let mut limits = Limits::default();
-    limits.max_rows = 1;
-    let engine = Engine::builder()
-        .connectors(Arc::new(registry))
-        .connection_store(Arc::new(MemoryConnectionStore::new()))
-        .limits(limits)
-        .build()
-        .unwrap();
-    let request = ExtractionRequest::new().table("lite", "slow", ["x", "y"]);
-    let answer = block_on(async {
-        let mut input = input(&db.path);
-        "lite".clone_into(&mut input.name);
-        engine.create_connection("acme", input).await?;
-        let plan = engine.plan_extraction("acme", &request).await?;
-        engine.execute_extraction(&plan, ExecuteOptions::new()).await
-    });
-    assert_eq!(answer.unwrap_err().category(), Category::LimitExceeded);
+    let ended = block_on(after_one_row(factory(), input(&db.path), "slow", &["x", "y"]));
+    assert_eq!(ended, Category::LimitExceeded);
     assert!(open_files_at_last(&db.path).is_none_or(|files| files == 0));
 }
