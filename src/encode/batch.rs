@@ -178,9 +178,9 @@ pub struct RowBatch {
     shape: Arc<StepShape>,
     /// Every table met so far.
     tables: Vec<Arc<str>>,
-    layouts: Vec<Layout>,
-    /// Index into `layouts`; past the end before the first declaration.
-    current: usize,
+    layouts: Vec<Arc<Layout>>,
+    /// The one that was declared last, unless the batch is faulty.
+    current: Option<Arc<Layout>>,
     out: Buffer,
     /// Values of a row whose columns are not declared in sorted order, until the row ends.
     scratch: Buffer,
@@ -208,7 +208,7 @@ impl RowBatch {
             shape: Arc::new(shape),
             tables: Vec::new(),
             layouts: Vec::new(),
-            current: usize::MAX,
+            current: None,
             out: Buffer::new(),
             scratch: Buffer::new(),
             ends: Vec::new(),
@@ -244,18 +244,19 @@ impl RowBatch {
         if self.in_row() {
             return self.fail(RowFault::Unfinished);
         }
-        if let Some(layout) = self.layouts.get(self.current)
+        if let Some(layout) = &self.current
             && self.tables.get(layout.table as usize).is_some_and(|table| **table == *name)
             && layout.is_of(columns)
         {
             return Ok(());
         }
         let table = self.tables.iter().position(|table| **table == *name);
-        let known = |layout: &Layout| Some(layout.table as usize) == table && layout.is_of(columns);
-        self.current = match self.layouts.iter().position(known) {
-            Some(at) => at,
+        let is_known =
+            |layout: &&Arc<Layout>| Some(layout.table as usize) == table && layout.is_of(columns);
+        self.current = Some(match self.layouts.iter().find(is_known) {
+            Some(layout) => Arc::clone(layout),
             None => self.declare(name, table, columns)?,
-        };
+        });
         Ok(())
     }
 
@@ -264,7 +265,7 @@ impl RowBatch {
         name: &str,
         table: Option<usize>,
         columns: &[S],
-    ) -> Result<usize, RowFault> {
+    ) -> Result<Arc<Layout>, RowFault> {
         let at = table.unwrap_or(self.tables.len());
         let Some(layout) = Layout::new(&self.shape, (at as u32, name), columns) else {
             return self.fail(RowFault::Columns);
@@ -284,8 +285,9 @@ impl RowBatch {
         if self.layouts.len() == LAYOUTS_MAX {
             self.layouts.clear();
         }
-        self.layouts.push(layout);
-        Ok(self.layouts.len() - 1)
+        let layout = Arc::new(layout);
+        self.layouts.push(Arc::clone(&layout));
+        Ok(layout)
     }
 
     /// Ends the row.
@@ -295,7 +297,7 @@ impl RowBatch {
     #[inline]
     pub fn end_row(&mut self) -> Result<(), RowFault> {
         self.standing()?;
-        let Some(layout) = self.layouts.get(self.current) else {
+        let Some(layout) = &self.current else {
             return self.fail(RowFault::NoTable);
         };
         if self.next != layout.width() || !self.nest.is_empty() {
@@ -440,34 +442,48 @@ impl RowBatch {
     fn fail<T>(&mut self, fault: RowFault) -> Result<T, RowFault> {
         self.abandon_row();
         // Nothing is declared from here on, so nothing more is written.
-        self.current = usize::MAX;
+        self.current = None;
         Err(*self.fault.get_or_insert(fault))
     }
 
     /// Where the next value goes, with what comes before it written.
     #[inline]
     pub(super) fn cell(&mut self) -> Option<&mut Buffer> {
+        if let Some(layout) = &self.current
+            && let Some(key) = layout.straight().get(self.next)
+            && self.nest.is_empty()
+        {
+            key.put(&mut self.out);
+            self.next += 1;
+            return Some(&mut self.out);
+        }
+        self.other_cell()
+    }
+
+    /// Writes the first `len` bytes as the next value: what [`cell`](Self::cell) is for, in one go.
+    #[inline]
+    pub(super) fn short<const N: usize>(&mut self, value: &[u8; N], len: usize) {
+        if let Some(layout) = &self.current
+            && let Some(key) = layout.straight().get(self.next)
+            && self.nest.is_empty()
+        {
+            key.put_with(&mut self.out, (value, len));
+            self.next += 1;
+        } else if let Some(out) = self.other_cell() {
+            out.put_part(value, len);
+        }
+    }
+
+    /// As `cell`, inside of a list or map, and where columns are not declared in sorted order.
+    #[inline(never)]
+    fn other_cell(&mut self) -> Option<&mut Buffer> {
         if !self.nest.is_empty() {
             return self.element();
         }
-        let Some(layout) = self.layouts.get(self.current) else {
+        let Some(layout) = &self.current else {
             return self.no_cell(RowFault::NoTable);
         };
-        if layout.order.is_some() {
-            return self.unsorted_cell();
-        }
-        if !layout.put_key(&mut self.out, self.next) {
-            return self.no_cell(RowFault::Arity);
-        }
-        self.next += 1;
-        Some(&mut self.out)
-    }
-
-    /// The same for a layout whose columns are not in sorted order.
-    #[inline]
-    fn unsorted_cell(&mut self) -> Option<&mut Buffer> {
-        let width = self.layouts.get(self.current).map_or(0, Layout::width);
-        if self.next >= width {
+        if self.next >= layout.width() {
             return self.no_cell(RowFault::Arity);
         }
         if self.next > 0 {
@@ -494,7 +510,7 @@ impl RowBatch {
 
     /// The buffer of the cell that was begun last, and what is open in it.
     fn inside(&mut self) -> (&mut Buffer, &mut Nest) {
-        let sorted = self.layouts.get(self.current).is_some_and(|layout| layout.order.is_none());
+        let sorted = self.current.as_ref().is_some_and(|layout| layout.order.is_none());
         let out = if sorted { &mut self.out } else { &mut self.scratch };
         (out, &mut self.nest)
     }

@@ -111,18 +111,49 @@ impl Buffer {
     /// Appends a fixed number of bytes: compiles to plain stores.
     #[inline]
     pub(super) fn put_array<const N: usize>(&mut self, bytes: &[u8; N]) {
-        if let Some(target) = self.room(N).first_chunk_mut() {
+        self.put_part(bytes, N);
+    }
+
+    /// Appends the first `len` of these bytes, which are at most two blocks. All of them are
+    /// stored, which is faster than a call that copies the exact length.
+    #[inline]
+    pub(super) fn put_part<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
+        let room = self.bytes.get_mut(self.len..);
+        if let Some(target) = room.and_then(<[u8]>::first_chunk_mut) {
             *target = *bytes;
-            self.advance(N);
+            self.advance(len);
+        } else {
+            self.put_grown(bytes, len);
         }
     }
 
-    /// Appends the first `len` bytes of a block. All of it is stored, which is faster than a call
-    /// that copies the exact length.
+    /// Appends the beginning of one part and that of another, with one look at the room.
     #[inline]
-    pub(super) fn put_block(&mut self, block: &[u8; BLOCK], len: usize) {
-        if let Some(target) = self.room(BLOCK).first_chunk_mut() {
-            *target = *block;
+    pub(super) fn put_parts<const N: usize>(
+        &mut self,
+        (first, first_len): (&[u8; BLOCK], usize),
+        (second, len): (&[u8; N], usize),
+    ) {
+        let room = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut);
+        let Some(room): Option<&mut [u8; 2 * BLOCK]> = room else {
+            self.put_part(first, first_len);
+            return self.put_part(second, len);
+        };
+        if let Some(target) = room.first_chunk_mut() {
+            *target = *first;
+        }
+        if let Some(target) = room.get_mut(first_len..).and_then(<[u8]>::first_chunk_mut) {
+            *target = *second;
+        }
+        self.advance(first_len + len);
+    }
+
+    /// As `put_part`, where there is no room yet.
+    #[cold]
+    #[inline(never)]
+    fn put_grown(&mut self, bytes: &[u8], len: usize) {
+        if let Some(target) = self.room(bytes.len()).get_mut(..bytes.len()) {
+            target.copy_from_slice(bytes);
             self.advance(len);
         }
     }

@@ -70,7 +70,7 @@ impl StepShape {
 }
 
 /// Bytes that are written for every row: the first block in place, where it is copied whole.
-struct Fixed {
+pub(super) struct Fixed {
     block: [u8; BLOCK],
     /// How much of the block is meant.
     len: usize,
@@ -86,11 +86,26 @@ impl Fixed {
     }
 
     #[inline]
-    fn put(&self, out: &mut Buffer) {
-        out.put_block(&self.block, self.len);
+    pub(super) fn put(&self, out: &mut Buffer) {
+        out.put_part(&self.block, self.len);
         if !self.rest.is_empty() {
-            out.put(&self.rest);
+            self.put_rest(out);
         }
+    }
+
+    /// The same with a short value behind it.
+    #[inline]
+    pub(super) fn put_with<const N: usize>(&self, out: &mut Buffer, value: (&[u8; N], usize)) {
+        if self.rest.is_empty() {
+            return out.put_parts((&self.block, self.len), value);
+        }
+        self.put(out);
+        out.put_part(value.0, value.1);
+    }
+
+    #[inline(never)]
+    fn put_rest(&self, out: &mut Buffer) {
+        out.put(&self.rest);
     }
 }
 
@@ -165,14 +180,11 @@ impl Layout {
             && expected.iter().enumerate().all(|(place, field)| declared(place) == Some(field))
     }
 
-    /// Writes what comes before the value at this sorted place; says no past the last.
+    /// What comes before each value, if values go straight to their place: the declared order is
+    /// the sorted one.
     #[inline]
-    pub(super) fn put_key(&self, out: &mut Buffer, place: usize) -> bool {
-        let key = self.keys.get(place);
-        if let Some(key) = key {
-            key.put(out);
-        }
-        key.is_some()
+    pub(super) fn straight(&self) -> &[Fixed] {
+        if self.order.is_none() { &self.keys } else { &[] }
     }
 
     /// Writes what comes after the last value.
@@ -185,12 +197,12 @@ impl Layout {
     pub(super) fn assemble(&self, out: &mut Buffer, values: &Buffer, ends: &[usize]) {
         let Some(order) = &self.order else { return };
         let written = values.written();
-        for (place, &at) in order.iter().enumerate() {
+        for (key, &at) in self.keys.iter().zip(order) {
             let at = at as usize;
             // The first value begins at 0, the last ends where all end.
             let start = at.checked_sub(1).and_then(|before| ends.get(before)).copied();
             let end = ends.get(at).copied().unwrap_or(written.len());
-            self.put_key(out, place);
+            key.put(out);
             out.put(written.get(start.unwrap_or(0)..end).unwrap_or_default());
         }
         if values.over_ceiling() {

@@ -9,7 +9,7 @@ use super::buffer::Buffer;
 use super::layout::Format;
 use super::string::string;
 use super::{base64, json, number};
-use crate::value::{Decimal, Value};
+use crate::value::{Decimal, Text, Value};
 
 /// The deepest nesting of lists and maps in one cell.
 pub(super) const DEPTH_MAX: usize = 128;
@@ -151,10 +151,10 @@ fn put_scalar(out: &mut Buffer, value: &Value) {
         Value::String(value) => string(out, value),
         Value::Bytes(value) => base64::base64(out, value),
         Value::Uuid(value) => quoted(out, &value.write_text()),
-        Value::Date(value) => quoted(out, value.text().as_bytes()),
-        Value::Time(value) => quoted(out, value.text().as_bytes()),
-        Value::Timestamp(value) => quoted(out, value.text().as_bytes()),
-        Value::Instant(value) => quoted(out, value.text().as_bytes()),
+        Value::Date(value) => temporal(out, &value.text()),
+        Value::Time(value) => temporal(out, &value.text()),
+        Value::Timestamp(value) => temporal(out, &value.text()),
+        Value::Instant(value) => temporal(out, &value.text()),
         Value::Json(value) => json_or_string(out, value),
         Value::Null | Value::List(_) | Value::Map(_) => out.put_array(b"null"),
     }
@@ -177,6 +177,15 @@ pub(super) fn decimal(out: &mut Buffer, value: &Decimal) {
 pub(super) fn quoted(out: &mut Buffer, text: &[u8]) {
     out.put_array(b"\"");
     out.put(text);
+    out.put_array(b"\"");
+}
+
+/// A date, a time or both.
+#[inline]
+pub(super) fn temporal(out: &mut Buffer, text: &Text) {
+    let (block, len) = text.in_block();
+    out.put_array(b"\"");
+    out.put_part(block, len);
     out.put_array(b"\"");
 }
 

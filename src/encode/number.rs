@@ -4,64 +4,84 @@
 use core::fmt::Write;
 
 use super::buffer::Buffer;
+use crate::value::pair;
 
-/// The two digits of every number below a hundred.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut n = 0;
-    while n < 100 {
-        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
-        n += 1;
-    }
-    pairs
-};
+/// A number of eight digits is less than that.
+const EIGHT: u64 = 100_000_000;
 
-/// The longest integer: `-9223372036854775808` and `18446744073709551615`.
-const INTEGER_MAX: usize = 20;
-
-/// Digits lie before the middle; behind it is what a copy of fixed length may take along.
-const DIGITS: usize = 2 * INTEGER_MAX;
+/// A number below that has room for a sign before its seven digits.
+const SEVEN: u64 = EIGHT / 10;
 
 pub(super) fn i64(out: &mut Buffer, value: i64) {
-    if value < 0 {
-        out.put_array(b"-");
+    match short_i64(value) {
+        Some((text, width)) => out.put_part(&text, width),
+        None => {
+            if value < 0 {
+                out.put_array(b"-");
+            }
+            u64(out, value.unsigned_abs());
+        }
     }
-    u64(out, value.unsigned_abs());
 }
 
+/// The text of a number of at most seven digits, and how long it is.
 #[inline]
+pub(super) fn short_i64(value: i64) -> Option<([u8; 8], usize)> {
+    let (is_negative, value) = (value < 0, value.unsigned_abs());
+    if value >= SEVEN {
+        return None;
+    }
+    let (text, width) = short(value);
+    // Without a branch: signs are hard to foresee.
+    let sign = u32::from(is_negative);
+    let text = (text << (8 * sign)) | (u64::from(b'-') * u64::from(sign));
+    Some((text.to_le_bytes(), width + sign as usize))
+}
+
 pub(super) fn u64(out: &mut Buffer, value: u64) {
-    let mut digits = [0; DIGITS];
-    let start = write_digits(&mut digits, value);
-    put_digits(out, &digits, start);
+    if value < EIGHT {
+        let (text, width) = short(value);
+        return out.put_part(&text.to_le_bytes(), width);
+    }
+    u64(out, value / EIGHT);
+    padded(out, value % EIGHT, 8);
 }
 
-/// Appends the digits from `start` on. A fixed number of bytes is copied, of which they are the
-/// first.
+/// The text of a number below [`EIGHT`], its first byte in the lowest, and how long it is.
 #[inline]
-fn put_digits(out: &mut Buffer, digits: &[u8; DIGITS], start: usize) {
-    let source = digits.get(start..).and_then(|rest| rest.first_chunk::<INTEGER_MAX>());
-    if let (Some(source), Some(target)) = (source, out.room(INTEGER_MAX).first_chunk_mut()) {
-        *target = *source;
-        out.advance(INTEGER_MAX - start);
-    }
+fn short(value: u64) -> (u64, usize) {
+    // Most numbers have no more than four digits.
+    let text = if value < 10_000 { four_digits(value) << 32 } else { eight_digits(value) };
+    // Zero has one digit, too.
+    let leading = ((text & DIGIT_BITS) | 1 << 56).trailing_zeros() & !7;
+    (text >> leading, 8 - leading as usize / 8)
 }
 
-/// Writes the digits up to the middle of the array and tells where they begin.
+/// Exactly `width` digits, with leading zeros; more are cut off on the left.
 #[inline]
-fn write_digits(digits: &mut [u8; DIGITS], mut value: u64) -> usize {
-    let mut at = INTEGER_MAX;
-    while value >= 10 {
-        // PROOF: at most ten pairs, for a `u64` has at most twenty digits.
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
-        value /= 100;
+fn padded(out: &mut Buffer, value: u64, width: usize) {
+    if width > 8 {
+        padded(out, value / EIGHT, width - 8);
+        return padded(out, value % EIGHT, 8);
     }
-    if value > 0 || at == INTEGER_MAX {
-        at -= 1;
-        digits[at] = b'0' + value as u8;
-    }
-    at
+    let text = eight_digits(value).unbounded_shr(64 - 8 * width as u32);
+    out.put_part(&text.to_le_bytes(), width);
+}
+
+/// What tells the digits of a text apart.
+const DIGIT_BITS: u64 = 0x0F0F_0F0F_0F0F_0F0F;
+
+/// The digits of a number below [`EIGHT`] as text, the first in the lowest byte.
+#[inline]
+fn eight_digits(value: u64) -> u64 {
+    four_digits(value / 10_000) | (four_digits(value % 10_000) << 32)
+}
+
+/// The same for a number below 10,000, in the lower half.
+#[inline]
+fn four_digits(value: u64) -> u64 {
+    let two = |value: u64| u64::from(u16::from_le_bytes(pair(value as u32)));
+    two(value / 100) | (two(value % 100) << 16)
 }
 
 /// Powers of ten that are exact in an `f64`, as far as they are needed.
@@ -139,12 +159,8 @@ fn fixed(out: &mut Buffer, mut digits: u64, mut scale: usize) {
     let power = 10_u64.pow(scale as u32);
     u64(out, digits / power);
     if scale > 0 {
-        let mut fraction = [0; DIGITS];
-        // A leading one keeps the zeros behind the point, and its place takes the point.
-        let start = write_digits(&mut fraction, digits % power + power);
-        // PROOF: `start` is below the array's length, for there is always a digit.
-        fraction[start] = b'.';
-        put_digits(out, &fraction, start);
+        out.put_array(b".");
+        padded(out, digits % power, scale);
     }
 }
 

@@ -34,6 +34,9 @@ fn copy_plain(room: &mut [u8], bytes: &[u8]) -> Result<(), usize> {
     let (target, rest) = room.split_at_mut_checked(bytes.len()).ok_or(0_usize)?;
     *quote = b'"';
     *rest.first_mut().ok_or(0_usize)? = b'"';
+    if bytes.len() < BLOCK {
+        return if copy_short(target, bytes) { Ok(()) } else { Err(0) };
+    }
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     let (targets, _) = target.as_chunks_mut::<BLOCK>();
     for (at, (target, block)) in targets.iter_mut().zip(blocks).enumerate() {
@@ -42,47 +45,31 @@ fn copy_plain(room: &mut [u8], bytes: &[u8]) -> Result<(), usize> {
             return Err(at * BLOCK);
         }
     }
-    let plain = blocks.len() * BLOCK;
-    copy_end(target, bytes).ok_or(plain)
+    match copy_ends::<BLOCK>(target, bytes) {
+        Some(true) => Ok(()),
+        _ => Err(blocks.len() * BLOCK),
+    }
 }
 
-/// Copies the last bytes, up to a block of them, as two overlapping halves.
+/// Copies less than a block; says whether nothing in it needs an escape.
 #[inline]
-fn copy_end(target: &mut [u8], bytes: &[u8]) -> Option<()> {
-    if let (Some(target), Some(last)) = (target.last_chunk_mut::<BLOCK>(), bytes.last_chunk()) {
-        *target = *last;
-        return is_plain(last).then_some(());
-    }
-    // Fewer than a block; what the halves leave of one is blank.
-    let mut block = [b' '; BLOCK];
-    if !(halves::<16>(target, bytes, &mut block)
-        || halves::<8>(target, bytes, &mut block)
-        || halves::<4>(target, bytes, &mut block))
-    {
-        for ((target, block), &byte) in target.iter_mut().zip(&mut block).zip(bytes) {
-            (*target, *block) = (byte, byte);
-        }
-    }
-    is_plain(&block).then_some(())
+fn copy_short(target: &mut [u8], bytes: &[u8]) -> bool {
+    copy_ends::<16>(target, bytes)
+        .or_else(|| copy_ends::<8>(target, bytes))
+        .or_else(|| copy_ends::<4>(target, bytes))
+        .or_else(|| copy_ends::<2>(target, bytes))
+        .or_else(|| copy_ends::<1>(target, bytes))
+        .unwrap_or(true)
 }
 
-/// Copies `N` to `2 × N` bytes, to their target and into a block.
+/// Copies the first and the last `N` bytes, which are all bytes where there are at most twice as
+/// many; says whether none of them needs an escape. Nothing where there are fewer than `N`.
 #[inline]
-fn halves<const N: usize>(target: &mut [u8], bytes: &[u8], block: &mut [u8; BLOCK]) -> bool {
-    let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) else {
-        return false;
-    };
-    let (halves, _) = block.as_chunks_mut::<N>();
-    if let [a, b, ..] = halves {
-        (*a, *b) = (*first, *last);
-    }
-    if let Some(target) = target.first_chunk_mut() {
-        *target = *first;
-    }
-    if let Some(target) = target.last_chunk_mut() {
-        *target = *last;
-    }
-    true
+fn copy_ends<const N: usize>(target: &mut [u8], bytes: &[u8]) -> Option<bool> {
+    let (first, last) = (bytes.first_chunk::<N>()?, bytes.last_chunk::<N>()?);
+    *target.first_chunk_mut()? = *first;
+    *target.last_chunk_mut()? = *last;
+    Some(is_plain(first) & is_plain(last))
 }
 
 /// For each byte of a block 1 if it may need an escape, else 0; as two halves.
@@ -97,9 +84,8 @@ fn special(block: &[u8; BLOCK]) -> [u128; 2] {
 }
 
 #[inline]
-fn is_plain(block: &[u8; BLOCK]) -> bool {
-    let [low, high] = special(block);
-    low | high == 0
+fn is_plain<const N: usize>(bytes: &[u8; N]) -> bool {
+    bytes.iter().fold(0, |marks, &byte| marks | u8::from(is_special(byte))) == 0
 }
 
 /// How many bytes of a block come before the first that may need an escape.

@@ -6,6 +6,7 @@ use alloc::string::String;
 use core::fmt::{self, Write};
 
 use super::batch::RowBatch;
+use super::buffer::Buffer;
 use super::string::string;
 use super::{base64, json, nested, number};
 use crate::value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value};
@@ -15,9 +16,7 @@ impl RowBatch {
     /// A null.
     #[inline]
     pub fn null(&mut self) {
-        if let Some(out) = self.cell() {
-            out.put_array(b"null");
-        }
+        self.short(b"null", 4);
     }
 
     /// A boolean.
@@ -31,16 +30,25 @@ impl RowBatch {
     /// A signed integer.
     #[inline]
     pub fn i64(&mut self, value: i64) {
-        if let Some(out) = self.cell() {
-            number::i64(out, value);
+        match number::short_i64(value) {
+            Some((text, len)) => self.short(&text, len),
+            None => self.long(number::i64, value),
         }
     }
 
     /// An unsigned integer.
     #[inline]
     pub fn u64(&mut self, value: u64) {
+        match i64::try_from(value) {
+            Ok(value) => self.i64(value),
+            Err(_) => self.long(number::u64, value),
+        }
+    }
+
+    #[inline(never)]
+    fn long<T>(&mut self, write: impl FnOnce(&mut Buffer, T), value: T) {
         if let Some(out) = self.cell() {
-            number::u64(out, value);
+            write(out, value);
         }
     }
 
@@ -117,28 +125,28 @@ impl RowBatch {
     /// A date.
     pub fn date(&mut self, value: Date) {
         if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
+            nested::temporal(out, &value.text());
         }
     }
 
     /// A time of day.
     pub fn time(&mut self, value: Time) {
         if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
+            nested::temporal(out, &value.text());
         }
     }
 
     /// A date and time without a zone.
     pub fn timestamp(&mut self, value: Timestamp) {
         if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
+            nested::temporal(out, &value.text());
         }
     }
 
     /// A point in time: RFC 3339 with `Z`.
     pub fn instant(&mut self, value: Instant) {
         if let Some(out) = self.cell() {
-            nested::quoted(out, value.text().as_bytes());
+            nested::temporal(out, &value.text());
         }
     }
 

@@ -31,6 +31,7 @@ pub use temporal::{Date, Time};
     reason = "named by whoever keeps a text; most callers only borrow one"
 )]
 pub(crate) use text::Text;
+pub(crate) use text::pair;
 pub use uuid::Uuid;
 
 /// One value: a cell that a connector read, or an operand of a filter.

@@ -32,9 +32,13 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// The text, for an encoder.
+    /// The text with what is behind it, and its length, for an encoder.
     #[inline]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn in_block(&self) -> (&[u8; CAPACITY], usize) {
+        (&self.bytes, self.len.into())
+    }
+
+    fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 
@@ -151,8 +155,9 @@ impl Text {
     }
 }
 
+/// The two digits of a number.
 #[inline]
-fn pair(n: u32) -> [u8; 2] {
+pub(crate) fn pair(n: u32) -> [u8; 2] {
     // Callers pass numbers below one hundred; the look-up is total all the same.
     PAIRS.get(n as usize).copied().unwrap_or(*b"00")
 }
