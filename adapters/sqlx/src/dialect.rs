@@ -4,9 +4,9 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
+use fetcher_engine::encode::RowBatch;
 use fetcher_engine::schema::TableSchema;
 #[cfg(feature = "sqlite")]
 use fetcher_engine::value::Value;
@@ -14,9 +14,6 @@ use fetcher_engine::{Filter, PortError, Secret};
 use futures_core::Stream;
 
 use crate::cell::{Cell, Malformed};
-
-/// Rows on their way, borrowed from their connection.
-pub(crate) type Rows<'c, R> = Pin<Box<dyn Stream<Item = Result<R, sqlx::Error>> + Send + 'c>>;
 
 /// A column, or a part of one, as it can be selected.
 #[derive(Clone, Debug)]
@@ -90,8 +87,12 @@ pub(crate) trait Dialect: Send + Sync + 'static {
     type Target: Send + Sync;
     type Connection: Send;
     type Row: Send + Sync;
+    /// Rows on their way, borrowed from their connection.
+    type Rows<'c>: Stream<Item = Result<Self::Row, sqlx::Error>> + Send + Unpin;
     /// How the values of a column are read and compared.
     type Form: Clone + Send + Sync;
+    /// How the values of a column are read in one result.
+    type Way: Send + Sync;
     /// Reaches a query that runs, from outside of its connection.
     type Stop: Send + Sync;
 
@@ -158,15 +159,30 @@ pub(crate) trait Dialect: Send + Sync + 'static {
         connection: &'c mut Self::Connection,
         sql: String,
         params: &[Param],
-    ) -> Result<Rows<'c, Self::Row>, sqlx::Error>;
+    ) -> Result<Self::Rows<'c>, sqlx::Error>;
+
+    /// How the values at a place are read, found out from the first row of a result.
+    fn way(form: &Self::Form, row: &Self::Row, at: usize) -> Result<Self::Way, Malformed>;
 
     /// The value at a place of a row. `scratch` holds texts that are not in the row as they go out.
     fn cell<'r>(
-        form: &Self::Form,
+        way: &Self::Way,
         row: &'r Self::Row,
         at: usize,
         scratch: &'r mut String,
     ) -> Result<Cell<'r>, Malformed>;
+
+    /// Writes that value as the next of a row.
+    #[inline(always)]
+    fn write(
+        way: &Self::Way,
+        row: &Self::Row,
+        at: usize,
+        scratch: &mut String,
+        batch: &mut RowBatch,
+    ) -> Result<(), Malformed> {
+        Self::cell(way, row, at, scratch)?.write(batch)
+    }
 
     /// What the driver said while reading; whether the deadline that it was told has passed.
     fn fault(error: sqlx::Error, late: bool) -> PortError;

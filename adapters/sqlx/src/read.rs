@@ -18,9 +18,10 @@ use fetcher_engine::PortError;
 use fetcher_engine::encode::RowBatch;
 use fetcher_engine::ports::Fetched;
 use fetcher_sql::fault::{malformed, out_of_order};
+use futures_core::Stream;
 
 use crate::cell::Malformed;
-use crate::dialect::{Dialect, Rows};
+use crate::dialect::Dialect;
 use crate::query::TableQuery;
 
 /// After so many rows the executor gets a turn: a driver may read what has arrived without asking
@@ -66,12 +67,12 @@ impl Desk {
     }
 
     /// The next row, the end, or `None` when the reader has to give up.
-    async fn row<R>(&self, rows: &mut Rows<'_, R>) -> Option<Option<Result<R, sqlx::Error>>> {
+    async fn row<S: Stream + Unpin>(&self, rows: &mut S) -> Option<Option<S::Item>> {
         poll_fn(|cx| {
             if self.is_stopped() {
                 return Poll::Ready(None);
             }
-            rows.as_mut().poll_next(cx).map(Some)
+            Pin::new(&mut *rows).poll_next(cx).map(Some)
         })
         .await
     }
@@ -182,6 +183,7 @@ async fn read<D: Dialect>(
         let rows = D::rows(connection, table.sql.clone(), &table.params);
         let mut rows = rows.map_err(failed)?;
         desk.running.store(true, Ordering::Relaxed);
+        let mut ways = Vec::new();
         loop {
             if batch.is_full() {
                 desk.lock().filled = Some((batch, Fetched::More));
@@ -200,8 +202,12 @@ async fn read<D: Dialect>(
                 }
             };
             let is_malformed = |_| at_table(malformed("a value is not in its type's form"));
-            if keeps::<D>(table, &row, &mut scratch).map_err(is_malformed)? {
-                write_row::<D>(table, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
+            if ways.is_empty() {
+                ways = find_ways::<D>(table, &row).map_err(is_malformed)?;
+            }
+            if keeps::<D>(table, &ways, &row, &mut scratch).map_err(is_malformed)? {
+                let ways = ways.iter().take(planned.fields().len());
+                write_row::<D>(ways, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
                 batch.end_row()?;
             }
             rows_read = rows_read.wrapping_add(1);
@@ -215,14 +221,23 @@ async fn read<D: Dialect>(
     Ok(())
 }
 
+fn find_ways<D: Dialect>(
+    table: &TableQuery<D::Form>,
+    row: &D::Row,
+) -> Result<Vec<D::Way>, Malformed> {
+    let columns = table.selected.columns.iter().enumerate();
+    columns.map(|(at, column)| D::way(&column.form, row, at)).collect()
+}
+
 fn keeps<D: Dialect>(
     table: &TableQuery<D::Form>,
+    ways: &[D::Way],
     row: &D::Row,
     scratch: &mut String,
 ) -> Result<bool, Malformed> {
     for (at, filter) in &table.filters {
-        let column = table.selected.columns.get(*at).ok_or(Malformed)?;
-        if !filter.matches(&D::cell(&column.form, row, *at, scratch)?.value()?) {
+        let way = ways.get(*at).ok_or(Malformed)?;
+        if !filter.matches(&D::cell(way, row, *at, scratch)?.value()?) {
             return Ok(false);
         }
     }
@@ -230,15 +245,14 @@ fn keeps<D: Dialect>(
 }
 
 #[inline]
-fn write_row<D: Dialect>(
-    table: &TableQuery<D::Form>,
+fn write_row<'w, D: Dialect>(
+    ways: impl Iterator<Item = &'w D::Way>,
     row: &D::Row,
     scratch: &mut String,
     batch: &mut RowBatch,
 ) -> Result<(), Malformed> {
-    let columns = table.selected.columns.iter().take(table.planned.fields().len());
-    for (at, column) in columns.enumerate() {
-        D::cell(&column.form, row, at, scratch)?.write(batch)?;
+    for (at, way) in ways.enumerate() {
+        D::write(way, row, at, scratch, batch)?;
     }
     Ok(())
 }

@@ -2,25 +2,29 @@
 
 use std::time::{Duration, Instant};
 
+use fetcher_engine::encode::RowBatch;
 use fetcher_engine::schema::TableSchema;
 use fetcher_engine::{Filter, PortError, Secret};
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 
 use super::form::Form;
 use super::kill::{self, Link, Stop};
 use super::options::Target;
-use super::wire::{self, Row};
+use super::wire::{self, Rows, Way};
 use super::{catalogue, fault, narrow};
 use crate::cell::{Cell, Malformed};
-use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Table, json_path};
+use crate::dialect::{Column, Dialect, Narrow, Param, Table, json_path};
 
 pub(crate) enum MySqlDialect {}
 
 impl Dialect for MySqlDialect {
     type Target = Target;
     type Connection = Link;
-    type Row = Row;
+    type Row = MySqlRow;
+    type Rows<'c> = Rows<'c>;
     type Form = Form;
+    type Way = Way;
     type Stop = Stop;
 
     const PARAMS_MAX: usize = 65_535;
@@ -87,18 +91,32 @@ impl Dialect for MySqlDialect {
         link: &'c mut Link,
         sql: String,
         params: &[Param],
-    ) -> Result<Rows<'c, Row>, sqlx::Error> {
+    ) -> Result<Rows<'c>, sqlx::Error> {
         wire::rows(&mut link.connection, sql, params)
     }
 
-    #[inline(always)]
+    fn way(form: &Form, row: &MySqlRow, at: usize) -> Result<Way, Malformed> {
+        Way::find(*form, row, at)
+    }
+
     fn cell<'r>(
-        form: &Form,
-        row: &'r Row,
+        way: &Way,
+        row: &'r MySqlRow,
         at: usize,
         scratch: &'r mut String,
     ) -> Result<Cell<'r>, Malformed> {
-        wire::cell(form, row, at, scratch)
+        way.cell(row, at, scratch)
+    }
+
+    #[inline(always)]
+    fn write(
+        way: &Way,
+        row: &MySqlRow,
+        at: usize,
+        scratch: &mut String,
+        batch: &mut RowBatch,
+    ) -> Result<(), Malformed> {
+        way.write(row, at, scratch, batch)
     }
 
     fn fault(error: sqlx::Error, late: bool) -> PortError {

@@ -3,7 +3,7 @@
 use fetcher_engine::value::ValueKind;
 
 /// How the values of a column are read and compared.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Form {
     /// Every integer but `BIGINT UNSIGNED`.
     Integer,

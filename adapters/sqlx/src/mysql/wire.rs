@@ -6,11 +6,12 @@
 
 use std::fmt::Write as _;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use fetcher_engine::encode::RowBatch;
 use fetcher_engine::value::{Date, Instant, Time, Timestamp};
 use futures_core::Stream;
+use futures_core::stream::BoxStream;
 use sqlx::mysql::{MySqlConnection, MySqlQueryResult, MySqlRow, MySqlTypeInfo};
 use sqlx::{
     AssertSqlSafe, Column as _, Decode, Either, Executor as _, MySql, Row as _, Type, TypeInfo as _,
@@ -19,7 +20,7 @@ use sqlx::{
 use super::form::Form;
 use super::geometry;
 use crate::cell::{Cell, Malformed};
-use crate::dialect::{Param, Rows};
+use crate::dialect::Param;
 
 /// What the server sends for a column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,38 +64,113 @@ impl Wire {
             _ => Self::Bytes,
         }
     }
+
+    /// Whether it is an integer that an `i64` holds.
+    fn is_signed(self) -> bool {
+        matches!(
+            self,
+            Self::I8
+                | Self::U8
+                | Self::I16
+                | Self::U16
+                | Self::I32
+                | Self::U32
+                | Self::I64
+                | Self::Year
+        )
+    }
 }
 
-/// A row, and what each of its columns is.
-pub(crate) struct Row {
-    row: MySqlRow,
-    wires: Arc<[Wire]>,
+/// How the values of a column are read in one result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    form: Form,
+    wire: Wire,
+    /// What most values are.
+    common: Common,
 }
 
-/// The rows of one result; what its columns are is looked at once.
-struct Decoded<'c> {
-    rows: Answers<'c>,
-    wires: Option<Arc<[Wire]>>,
+/// The values that are written as they come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Common {
+    Integer,
+    Text,
+    DateTime,
+    No,
 }
+
+impl Way {
+    /// What the server says that it sends, for a column of this form.
+    pub(super) fn find(form: Form, row: &MySqlRow, at: usize) -> Result<Self, Malformed> {
+        let column = row.columns().get(at).ok_or(Malformed)?;
+        Ok(Self::new(form, Wire::of(column.type_info())))
+    }
+
+    fn new(form: Form, wire: Wire) -> Self {
+        let common = match form {
+            Form::Integer | Form::Year if wire.is_signed() => Common::Integer,
+            Form::Text { .. } | Form::Word if wire == Wire::Bytes => Common::Text,
+            Form::DateTime { .. } if wire == Wire::Moment => Common::DateTime,
+            _ => Common::No,
+        };
+        Self { form, wire, common }
+    }
+
+    /// The value at a place of a row.
+    pub(super) fn cell<'r>(
+        &self,
+        row: &'r MySqlRow,
+        at: usize,
+        scratch: &'r mut String,
+    ) -> Result<Cell<'r>, Malformed> {
+        match raw(row, at) {
+            Some(bytes) => decode(&self.form, self.wire, bytes, scratch),
+            None => Ok(Cell::Null),
+        }
+    }
+
+    /// Writes the value at a place of a row.
+    #[inline(always)]
+    pub(super) fn write(
+        &self,
+        row: &MySqlRow,
+        at: usize,
+        scratch: &mut String,
+        batch: &mut RowBatch,
+    ) -> Result<(), Malformed> {
+        let Some(bytes) = raw(row, at) else {
+            batch.null();
+            return Ok(());
+        };
+        match self.common {
+            Common::Integer => batch.i64(signed(self.wire, bytes)?),
+            Common::Text => match std::str::from_utf8(bytes) {
+                Ok(text) => batch.str(text),
+                Err(_) => batch.bytes(bytes),
+            },
+            Common::DateTime if let Some(moment) = Parts::read(bytes)?.timestamp() => {
+                batch.timestamp(moment);
+            }
+            _ => return decode(&self.form, self.wire, bytes, scratch)?.write(batch),
+        }
+        Ok(())
+    }
+}
+
+/// The rows of one result.
+pub(crate) struct Rows<'c>(Answers<'c>);
 
 /// Rows, and at the end of a result how it ended.
-type Answers<'c> = Pin<
-    Box<dyn Stream<Item = Result<Either<MySqlQueryResult, MySqlRow>, sqlx::Error>> + Send + 'c>,
->;
+type Answers<'c> = BoxStream<'c, Result<Either<MySqlQueryResult, MySqlRow>, sqlx::Error>>;
 
-impl Stream for Decoded<'_> {
-    type Item = Result<Row, sqlx::Error>;
+impl Stream for Rows<'_> {
+    type Item = Result<MySqlRow, sqlx::Error>;
 
     #[inline]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            return Poll::Ready(match ready!(self.rows.as_mut().poll_next(cx)) {
-                Some(Ok(Either::Right(row))) => {
-                    let wires = self.wires.get_or_insert_with(|| {
-                        row.columns().iter().map(|column| Wire::of(column.type_info())).collect()
-                    });
-                    Some(Ok(Row { wires: Arc::clone(wires), row }))
-                }
+            return Poll::Ready(match ready!(self.0.as_mut().poll_next(cx)) {
+                Some(Ok(Either::Right(row))) => Some(Ok(row)),
                 Some(Ok(Either::Left(_))) => continue,
                 Some(Err(error)) => Some(Err(error)),
                 None => None,
@@ -108,7 +184,7 @@ pub(super) fn rows<'c>(
     connection: &'c mut MySqlConnection,
     sql: String,
     params: &[Param],
-) -> Result<Rows<'c, Row>, sqlx::Error> {
+) -> Result<Rows<'c>, sqlx::Error> {
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for param in params {
         query = match param {
@@ -120,7 +196,7 @@ pub(super) fn rows<'c>(
         };
     }
     // Without what `Query::fetch` puts around this for each row.
-    Ok(Box::pin(Decoded { rows: connection.fetch_many(query), wires: None }))
+    Ok(Rows(connection.fetch_many(query)))
 }
 
 /// All rows of a question to the catalogue, each a list of texts.
@@ -145,20 +221,6 @@ fn raw(row: &MySqlRow, at: usize) -> Option<&[u8]> {
     <&[u8] as Decode<MySql>>::decode(row.try_get_raw(at).ok()?).ok()
 }
 
-/// The value at a place of a row.
-#[inline(always)]
-pub(super) fn cell<'r>(
-    form: &Form,
-    row: &'r Row,
-    at: usize,
-    scratch: &'r mut String,
-) -> Result<Cell<'r>, Malformed> {
-    let wire = *row.wires.get(at).ok_or(Malformed)?;
-    let Some(bytes) = raw(&row.row, at) else { return Ok(Cell::Null) };
-    decode(form, wire, bytes, scratch)
-}
-
-#[inline(always)]
 fn decode<'r>(
     form: &Form,
     wire: Wire,
@@ -221,9 +283,26 @@ fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Malformed> {
     bytes.try_into().map_err(|_| Malformed)
 }
 
-#[inline(always)]
 fn integer<'r>(form: &Form, wire: Wire, bytes: &[u8]) -> Result<Cell<'r>, Malformed> {
-    let value = match wire {
+    let is_unsigned = *form == Form::Unsigned;
+    if wire == Wire::U64 {
+        let value = u64::from_le_bytes(array(bytes)?);
+        if is_unsigned {
+            return Ok(Cell::U64(value));
+        }
+        return i64::try_from(value).map(Cell::I64).map_err(|_| Malformed);
+    }
+    let value = signed(wire, bytes)?;
+    if is_unsigned {
+        return u64::try_from(value).map(Cell::U64).map_err(|_| Malformed);
+    }
+    Ok(Cell::I64(value))
+}
+
+/// An integer of a kind that an `i64` holds.
+#[inline(always)]
+fn signed(wire: Wire, bytes: &[u8]) -> Result<i64, Malformed> {
+    Ok(match wire {
         Wire::I32 => i32::from_le_bytes(array(bytes)?).into(),
         Wire::I64 => i64::from_le_bytes(array(bytes)?),
         Wire::I16 => i16::from_le_bytes(array(bytes)?).into(),
@@ -231,19 +310,8 @@ fn integer<'r>(form: &Form, wire: Wire, bytes: &[u8]) -> Result<Cell<'r>, Malfor
         Wire::U32 => u32::from_le_bytes(array(bytes)?).into(),
         Wire::U16 | Wire::Year => u16::from_le_bytes(array(bytes)?).into(),
         Wire::U8 => u8::from_le_bytes(array(bytes)?).into(),
-        Wire::U64 => {
-            let value = u64::from_le_bytes(array(bytes)?);
-            return match form {
-                Form::Unsigned => Ok(Cell::U64(value)),
-                _ => i64::try_from(value).map(Cell::I64).map_err(|_| Malformed),
-            };
-        }
         _ => return Err(Malformed),
-    };
-    match form {
-        Form::Unsigned => u64::try_from(value).map(Cell::U64).map_err(|_| Malformed),
-        _ => Ok(Cell::I64(value)),
-    }
+    })
 }
 
 /// The parts of a date and a time of day, any of which may be zero.
@@ -298,6 +366,14 @@ impl Parts {
             return None;
         }
         Date::from_ymd(self.year.into(), self.month, self.day)
+    }
+
+    fn timestamp(&self) -> Option<Timestamp> {
+        Timestamp::from_date_time(self.date()?, self.time()?)
+    }
+
+    fn time(&self) -> Option<Time> {
+        Time::from_hms_nano(self.hour, self.minute, self.second, self.micros * 1000)
     }
 
     fn push_date(&self, out: &mut String) {

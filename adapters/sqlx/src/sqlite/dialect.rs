@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use fetcher_engine::schema::TableSchema;
 use fetcher_engine::{Filter, PortError, Secret};
 use fetcher_sql::name::identifier;
+use futures_core::stream::BoxStream;
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{
     Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _,
@@ -24,7 +25,7 @@ use super::fault::{self, querying};
 use super::form::{self, Form, Kind};
 use super::target::{Target, locate, nothing_beside};
 use crate::cell::{Cell, Malformed};
-use crate::dialect::{Column, Dialect, Narrow, Param, Rows, Selected, Table, json_path};
+use crate::dialect::{Column, Dialect, Narrow, Param, Selected, Table, json_path};
 
 /// Statements that stay prepared: more than a query has tables.
 const STATEMENTS: usize = 64;
@@ -69,7 +70,9 @@ impl Dialect for Sqlite {
     type Target = Target;
     type Connection = Link;
     type Row = SqliteRow;
+    type Rows<'c> = Burst<BoxStream<'c, Result<SqliteRow, sqlx::Error>>>;
     type Form = Form;
+    type Way = Form;
     type Stop = Arc<Stop>;
 
     const PARAMS_MAX: usize = 32_766;
@@ -159,7 +162,7 @@ impl Dialect for Sqlite {
         link: &'c mut Link,
         sql: String,
         params: &[Param],
-    ) -> Result<Rows<'c, SqliteRow>, sqlx::Error> {
+    ) -> Result<Self::Rows<'c>, sqlx::Error> {
         let mut arguments = SqliteArguments::default();
         for param in params.iter().cloned() {
             let added = match param {
@@ -173,7 +176,11 @@ impl Dialect for Sqlite {
             added.map_err(sqlx::Error::Encode)?;
         }
         let rows = sqlx::query_with(AssertSqlSafe(sql), arguments).fetch(&mut link.connection);
-        Ok(Box::pin(Burst::new(rows, link.rows_ahead.div_ceil(2))))
+        Ok(Burst::new(rows, link.rows_ahead.div_ceil(2)))
+    }
+
+    fn way(form: &Form, _: &SqliteRow, _: usize) -> Result<Form, Malformed> {
+        Ok(*form)
     }
 
     fn cell<'r>(
