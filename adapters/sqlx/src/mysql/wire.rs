@@ -90,12 +90,12 @@ pub(crate) struct Way {
     common: Common,
 }
 
-/// The values that are written as they come.
+/// The values that need no more than a look: the same cells as `decode` makes, without asking what
+/// they are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Common {
     Integer,
     Text,
-    DateTime,
     No,
 }
 
@@ -110,7 +110,6 @@ impl Way {
         let common = match form {
             Form::Integer | Form::Year if wire.is_signed() => Common::Integer,
             Form::Text { .. } | Form::Word if wire == Wire::Bytes => Common::Text,
-            Form::DateTime { .. } if wire == Wire::Moment => Common::DateTime,
             _ => Common::No,
         };
         Self { form, wire, common }
@@ -143,17 +142,10 @@ impl Way {
             return Ok(());
         };
         match self.common {
-            Common::Integer => batch.i64(signed(self.wire, bytes)?),
-            Common::Text => match std::str::from_utf8(bytes) {
-                Ok(text) => batch.str(text),
-                Err(_) => batch.bytes(bytes),
-            },
-            Common::DateTime if let Some(moment) = Parts::read(bytes)?.timestamp() => {
-                batch.timestamp(moment);
-            }
-            _ => return decode(&self.form, self.wire, bytes, scratch)?.write(batch),
+            Common::Integer => Cell::I64(signed(self.wire, bytes)?).write(batch),
+            Common::Text => text(bytes).write(batch),
+            Common::No => decode(&self.form, self.wire, bytes, scratch)?.write(batch),
         }
-        Ok(())
     }
 }
 
@@ -262,10 +254,8 @@ fn lengthy<'r>(
     bytes: &'r [u8],
     scratch: &'r mut String,
 ) -> Result<Cell<'r>, Malformed> {
-    // Text that is none goes out as what it is.
-    let text = || std::str::from_utf8(bytes).map_or(Cell::Bytes(bytes), Cell::Text);
     match form {
-        Form::Text { .. } | Form::Word => Ok(text()),
+        Form::Text { .. } | Form::Word => Ok(text(bytes)),
         Form::Bytes | Form::Other => Ok(Cell::Bytes(bytes)),
         Form::Json => Ok(std::str::from_utf8(bytes).map_or(Cell::Bytes(bytes), Cell::Json)),
         Form::Decimal => std::str::from_utf8(bytes).map(Cell::Decimal).map_err(|_| Malformed),
@@ -276,6 +266,12 @@ fn lengthy<'r>(
         }
         _ => Err(Malformed),
     }
+}
+
+/// Text that is none goes out as what it is.
+#[inline(always)]
+fn text(bytes: &[u8]) -> Cell<'_> {
+    std::str::from_utf8(bytes).map_or(Cell::Bytes(bytes), Cell::Text)
 }
 
 #[inline]
@@ -366,14 +362,6 @@ impl Parts {
             return None;
         }
         Date::from_ymd(self.year.into(), self.month, self.day)
-    }
-
-    fn timestamp(&self) -> Option<Timestamp> {
-        Timestamp::from_date_time(self.date()?, self.time()?)
-    }
-
-    fn time(&self) -> Option<Time> {
-        Time::from_hms_nano(self.hour, self.minute, self.second, self.micros * 1000)
     }
 
     fn push_date(&self, out: &mut String) {
