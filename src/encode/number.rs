@@ -16,7 +16,7 @@ pub(super) fn i64(out: &mut Buffer, value: i64) {
     match short_i64(value) {
         Some((text, width)) => out.put_part(&text, width),
         None => {
-            if value < 0 {
+            if value.is_negative() {
                 out.put_array(b"-");
             }
             u64(out, value.unsigned_abs());
@@ -27,7 +27,7 @@ pub(super) fn i64(out: &mut Buffer, value: i64) {
 /// The text of a number of at most seven digits, and how long it is.
 #[inline]
 pub(super) fn short_i64(value: i64) -> Option<([u8; 8], usize)> {
-    let (is_negative, value) = (value < 0, value.unsigned_abs());
+    let (is_negative, value) = (value.is_negative(), value.unsigned_abs());
     if value >= SEVEN {
         return None;
     }
