@@ -64,21 +64,6 @@ impl Wire {
             _ => Self::Bytes,
         }
     }
-
-    /// Whether it is an integer that an `i64` holds.
-    fn is_signed(self) -> bool {
-        matches!(
-            self,
-            Self::I8
-                | Self::U8
-                | Self::I16
-                | Self::U16
-                | Self::I32
-                | Self::U32
-                | Self::I64
-                | Self::Year
-        )
-    }
 }
 
 /// How the values of a column are read in one result.
@@ -103,16 +88,13 @@ impl Way {
     /// What the server says that it sends, for a column of this form.
     pub(super) fn find(form: Form, row: &MySqlRow, at: usize) -> Result<Self, Malformed> {
         let column = row.columns().get(at).ok_or(Malformed)?;
-        Ok(Self::new(form, Wire::of(column.type_info())))
-    }
-
-    fn new(form: Form, wire: Wire) -> Self {
+        let wire = Wire::of(column.type_info());
         let common = match form {
-            Form::Integer | Form::Year if wire.is_signed() => Common::Integer,
+            Form::Integer | Form::Year if wire != Wire::U64 => Common::Integer,
             Form::Text { .. } | Form::Word if wire == Wire::Bytes => Common::Text,
             _ => Common::No,
         };
-        Self { form, wire, common }
+        Ok(Self { form, wire, common })
     }
 
     /// The value at a place of a row.
