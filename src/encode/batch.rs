@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::buffer::Buffer;
-use super::layout::{Format, Layout, StepShape};
+use super::layout::{Fixed, Format, Layout, StepShape};
 use super::nested::Nest;
 use crate::error::{Category, PortError};
 
@@ -449,10 +449,7 @@ impl RowBatch {
     /// Where the next value goes, with what comes before it written.
     #[inline]
     pub(super) fn cell(&mut self) -> Option<&mut Buffer> {
-        if let Some(layout) = &self.current
-            && let Some(key) = layout.straight().get(self.next)
-            && self.nest.is_empty()
-        {
+        if let Some(key) = straight_key(&self.current, &self.nest, self.next) {
             key.put(&mut self.out);
             self.next += 1;
             return Some(&mut self.out);
@@ -463,10 +460,7 @@ impl RowBatch {
     /// Writes the first `len` bytes as the next value: what [`cell`](Self::cell) is for, in one go.
     #[inline]
     pub(super) fn short<const N: usize>(&mut self, value: &[u8; N], len: usize) {
-        if let Some(layout) = &self.current
-            && let Some(key) = layout.straight().get(self.next)
-            && self.nest.is_empty()
-        {
+        if let Some(key) = straight_key(&self.current, &self.nest, self.next) {
             key.put_with(&mut self.out, (value, len));
             self.next += 1;
         } else if let Some(out) = self.other_cell() {
@@ -525,6 +519,17 @@ impl RowBatch {
             self.fail::<()>(fault).ok();
         }
     }
+}
+
+/// What comes before the next value, if that goes straight to its place.
+#[inline]
+fn straight_key<'l>(
+    layout: &'l Option<Arc<Layout>>,
+    nest: &Nest,
+    next: usize,
+) -> Option<&'l Fixed> {
+    let key = layout.as_ref()?.straight().get(next);
+    key.filter(|_| nest.is_empty())
 }
 
 impl fmt::Debug for RowBatch {

@@ -26,12 +26,7 @@ pub use compare::compare;
 pub use decimal::Decimal;
 pub use moment::{Instant, Timestamp};
 pub use temporal::{Date, Time};
-#[allow(
-    unused_imports,
-    reason = "named by whoever keeps a text; most callers only borrow one"
-)]
-pub(crate) use text::Text;
-pub(crate) use text::pair;
+pub(crate) use text::{Text, pair};
 pub use uuid::Uuid;
 
 /// One value: a cell that a connector read, or an operand of a filter.

@@ -38,13 +38,10 @@ impl Text {
         (&self.bytes, self.len.into())
     }
 
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
-    }
-
     /// The text, for a formatter.
     pub(crate) fn as_str(&self) -> &str {
-        str::from_utf8(self.as_bytes()).unwrap_or_default()
+        let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
+        str::from_utf8(bytes).unwrap_or_default()
     }
 
     pub(super) fn of_date(date: Date) -> Self {
