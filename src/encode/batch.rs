@@ -457,14 +457,23 @@ impl RowBatch {
         self.other_cell()
     }
 
-    /// Writes the first `len` bytes as the next value: what [`cell`](Self::cell) is for, in one go.
+    /// Writes the first `len` of eight bytes as the next value, the first in the lowest byte: what
+    /// [`cell`](Self::cell) is for, in one go.
     #[inline]
-    pub(super) fn short<const N: usize>(&mut self, value: &[u8; N], len: usize) {
-        if let Some(key) = straight_key(&self.current, &self.nest, self.next) {
-            key.put_with(&mut self.out, (value, len));
+    pub(super) fn short(&mut self, text: u64, len: usize) {
+        if let Some(key) = straight_key(&self.current, &self.nest, self.next)
+            && key.put_with(&mut self.out, (text, len))
+        {
             self.next += 1;
-        } else if let Some(out) = self.other_cell() {
-            out.put_part(value, len);
+            return;
+        }
+        self.rarely_short(text, len);
+    }
+
+    #[inline(never)]
+    fn rarely_short(&mut self, text: u64, len: usize) {
+        if let Some(out) = self.cell() {
+            out.put_word(text, len);
         }
     }
 

@@ -127,25 +127,30 @@ impl Buffer {
         }
     }
 
-    /// Appends the beginning of one part and that of another, with one look at the room.
+    /// Appends the first `len` of eight bytes, the first in the lowest byte.
     #[inline]
-    pub(super) fn put_parts<const N: usize>(
+    pub(super) fn put_word(&mut self, word: u64, len: usize) {
+        self.put_part(&word.to_le_bytes(), len);
+    }
+
+    /// Appends the first `len` bytes of a block and those of a word behind it, with one look at the
+    /// room; says no, and writes nothing, if there is none yet.
+    #[inline]
+    pub(super) fn put_block_and_word(
         &mut self,
-        (first, first_len): (&[u8; BLOCK], usize),
-        (second, len): (&[u8; N], usize),
-    ) {
+        (block, block_len): (&[u8; BLOCK], usize),
+        (word, len): (u64, usize),
+    ) -> bool {
         let room = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut);
-        let Some(room): Option<&mut [u8; 2 * BLOCK]> = room else {
-            self.put_part(first, first_len);
-            return self.put_part(second, len);
+        let Some(room): Option<&mut [u8; 2 * BLOCK]> = room else { return false };
+        let (first, _) = room.split_at_mut(BLOCK);
+        first.copy_from_slice(block);
+        let Some(place) = room.get_mut(block_len..).and_then(<[u8]>::first_chunk_mut) else {
+            return false;
         };
-        if let Some(target) = room.first_chunk_mut() {
-            *target = *first;
-        }
-        if let Some(target) = room.get_mut(first_len..).and_then(<[u8]>::first_chunk_mut) {
-            *target = *second;
-        }
-        self.advance(first_len + len);
+        *place = word.to_le_bytes();
+        self.advance(block_len + len);
+        true
     }
 
     /// As `put_part`, where there is no room yet.

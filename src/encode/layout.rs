@@ -72,7 +72,7 @@ impl StepShape {
 /// Bytes that are written for every row: the first block in place, where it is copied whole.
 pub(super) struct Fixed {
     block: [u8; BLOCK],
-    /// How much of the block is meant.
+    /// How long they are, with the rest.
     len: usize,
     rest: Vec<u8>,
 }
@@ -82,29 +82,27 @@ impl Fixed {
         let mut block = [b' '; BLOCK];
         block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         let rest = bytes.get(BLOCK..).unwrap_or_default().to_vec();
-        Self { block, len: bytes.len().min(BLOCK), rest }
+        Self { block, len: bytes.len(), rest }
     }
 
     #[inline]
     pub(super) fn put(&self, out: &mut Buffer) {
-        out.put_part(&self.block, self.len);
-        if !self.rest.is_empty() {
-            self.put_rest(out);
+        if self.len <= BLOCK {
+            return out.put_part(&self.block, self.len);
         }
+        self.put_long(out);
     }
 
-    /// The same with a short value behind it.
+    /// The same with a short value behind it, if that can be done in one go; otherwise says no, and
+    /// writes nothing.
     #[inline]
-    pub(super) fn put_with<const N: usize>(&self, out: &mut Buffer, value: (&[u8; N], usize)) {
-        if self.rest.is_empty() {
-            return out.put_parts((&self.block, self.len), value);
-        }
-        self.put(out);
-        out.put_part(value.0, value.1);
+    pub(super) fn put_with(&self, out: &mut Buffer, value: (u64, usize)) -> bool {
+        self.len <= BLOCK && out.put_block_and_word((&self.block, self.len), value)
     }
 
     #[inline(never)]
-    fn put_rest(&self, out: &mut Buffer) {
+    fn put_long(&self, out: &mut Buffer) {
+        out.put_array(&self.block);
         out.put(&self.rest);
     }
 }

@@ -14,7 +14,7 @@ const SEVEN: u64 = EIGHT / 10;
 
 pub(super) fn i64(out: &mut Buffer, value: i64) {
     match short_i64(value) {
-        Some((text, width)) => out.put_part(&text, width),
+        Some((text, width)) => out.put_word(text, width),
         None => {
             if value.is_negative() {
                 out.put_array(b"-");
@@ -24,9 +24,9 @@ pub(super) fn i64(out: &mut Buffer, value: i64) {
     }
 }
 
-/// The text of a number of at most seven digits, and how long it is.
+/// The text of a number of at most seven digits, its first byte in the lowest, and how long it is.
 #[inline]
-pub(super) fn short_i64(value: i64) -> Option<([u8; 8], usize)> {
+pub(super) fn short_i64(value: i64) -> Option<(u64, usize)> {
     let (is_negative, value) = (value.is_negative(), value.unsigned_abs());
     if value >= SEVEN {
         return None;
@@ -35,13 +35,13 @@ pub(super) fn short_i64(value: i64) -> Option<([u8; 8], usize)> {
     // Without a branch: signs are hard to foresee.
     let sign = u32::from(is_negative);
     let text = (text << (8 * sign)) | (u64::from(b'-') * u64::from(sign));
-    Some((text.to_le_bytes(), width + sign as usize))
+    Some((text, width + sign as usize))
 }
 
 pub(super) fn u64(out: &mut Buffer, value: u64) {
     if value < EIGHT {
         let (text, width) = short(value);
-        return out.put_part(&text.to_le_bytes(), width);
+        return out.put_word(text, width);
     }
     u64(out, value / EIGHT);
     padded(out, value % EIGHT, 8);
@@ -65,7 +65,7 @@ fn padded(out: &mut Buffer, value: u64, width: usize) {
         return padded(out, value % EIGHT, 8);
     }
     let text = eight_digits(value).unbounded_shr(64 - 8 * width as u32);
-    out.put_part(&text.to_le_bytes(), width);
+    out.put_word(text, width);
 }
 
 /// What tells the digits of a text apart.

@@ -16,6 +16,59 @@ const BLOCK: usize = 32;
 /// The longest escape.
 const ESCAPE: usize = 6;
 
+/// The longest text whose quoted form is a word.
+const WORD_TEXT: usize = size_of::<u64>() - 2;
+
+/// A quoted JSON string as a word, its first byte in the lowest, and how long it is: for very short
+/// texts of plain ASCII in which nothing needs an escape, as most codes and flags are.
+#[inline]
+pub(super) fn word(text: &[u8]) -> Option<(u64, usize)> {
+    if text.len() > WORD_TEXT {
+        return None;
+    }
+    let word = gather(text);
+    let bits = 8 * text.len() as u32;
+    // Behind the text: what needs no escape.
+    let padded = word | (u64::from_ne_bytes([b' '; 8]) << bits);
+    let quote = u64::from(b'"');
+    let quoted = quote | (word << 8) | (quote << (bits + 8));
+    is_plain_ascii(padded).then_some((quoted, text.len() + 2))
+}
+
+/// Fewer than eight bytes as a word, the first in the lowest: their halves, which overlap.
+#[inline]
+fn gather(bytes: &[u8]) -> u64 {
+    let behind = |half: usize| 8 * (bytes.len() - half) as u32;
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u32::from_le_bytes(*first))
+            | (u64::from(u32::from_le_bytes(*last)) << behind(4));
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u16::from_le_bytes(*first))
+            | (u64::from(u16::from_le_bytes(*last)) << behind(2));
+    }
+    bytes.first().map_or(0, |&byte| byte.into())
+}
+
+/// Whether every byte is ASCII and none needs an escape.
+#[inline]
+fn is_plain_ascii(word: u64) -> bool {
+    const fn all(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    const HIGH: u64 = all(0x80);
+    // A byte below 0x20 borrows its highest bit; one that borrowed from is behind such a byte.
+    let is_other = word | word.wrapping_sub(all(0x20));
+    if is_other & HIGH != 0 {
+        return false;
+    }
+    // All bytes are below 0x80 here: adding 0x7F sets the highest bit of all but zeros.
+    let differs = |word: u64, byte: u8| (word ^ all(byte)) + all(0x7F);
+    let differ =
+        differs(word & !all(0x04), b'"') & differs(word & !all(0x02), b'<') & differs(word, b'\\');
+    differ & HIGH == HIGH
+}
+
 /// Writes a quoted JSON string.
 #[inline]
 pub(super) fn string(out: &mut Buffer, text: &str) {

@@ -8,7 +8,7 @@ use core::fmt::{self, Write};
 use super::batch::RowBatch;
 use super::buffer::Buffer;
 use super::string::string;
-use super::{base64, json, nested, number};
+use super::{base64, json, nested, number, string};
 use crate::value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value};
 
 /// Typed writes: each is one value of the row, or of the list or map that is open.
@@ -16,7 +16,7 @@ impl RowBatch {
     /// A null.
     #[inline]
     pub fn null(&mut self) {
-        self.short(b"null", 4);
+        self.short(u64::from_le_bytes(*b"null    "), 4);
     }
 
     /// A boolean.
@@ -31,7 +31,7 @@ impl RowBatch {
     #[inline]
     pub fn i64(&mut self, value: i64) {
         match number::short_i64(value) {
-            Some((text, len)) => self.short(&text, len),
+            Some((text, len)) => self.short(text, len),
             None => self.long(number::i64, value),
         }
     }
@@ -95,9 +95,25 @@ impl RowBatch {
     /// Text.
     #[inline]
     pub fn str(&mut self, value: &str) {
-        if let Some(out) = self.cell() {
-            string(out, value);
+        match string::word(value.as_bytes()) {
+            Some((text, len)) => self.short(text, len),
+            None => self.long(string, value),
         }
+    }
+
+    /// Text of which only the bytes are known. Says no, and writes nothing, if they are not UTF-8.
+    #[inline]
+    #[must_use]
+    pub fn utf8(&mut self, value: &[u8]) -> bool {
+        if let Some((text, len)) = string::word(value) {
+            self.short(text, len);
+            return true;
+        }
+        let text = str::from_utf8(value);
+        if let Ok(text) = text {
+            self.long(string, text);
+        }
+        text.is_ok()
     }
 
     /// Text that something displays.

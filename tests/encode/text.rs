@@ -1,9 +1,10 @@
 //! Strings, bytes and what is written as text, against naive escapers.
 
+use fetcher_engine::encode::Format;
 use fetcher_engine::value::{Date, Decimal, Instant, Time, Timestamp, Uuid, Value};
 
 use super::naive::{base64, string};
-use super::{cell, cells};
+use super::{cell, cells, encoded, open};
 
 /// The letters of the alphabet, over and over, so that a byte in a wrong place shows.
 fn plain(len: usize) -> String {
@@ -17,8 +18,21 @@ fn with(text: &str, at: usize, char: &str) -> String {
 
 fn check(texts: &[String]) {
     let found = cells(texts, |batch, text| batch.str(text));
-    for (found, text) in found.iter().zip(texts) {
-        assert_eq!(*found, string(text));
+    let by_bytes = cells(texts, |batch, text| assert!(batch.utf8(text.as_bytes())));
+    // Behind a key as short as most are.
+    let mut batch = open(Format::Ndjson);
+    batch.table("t", &["a", "b", "c"]).expect("the table is new");
+    for ((found, by_bytes), text) in found.iter().zip(by_bytes).zip(texts) {
+        let expected = string(text);
+        assert_eq!(*found, expected);
+        assert_eq!(by_bytes, expected, "as bytes");
+        batch.null();
+        batch.str(text);
+        assert!(batch.utf8(text.as_bytes()));
+        batch.end_row().expect("three values for three columns");
+        let row = format!(r#""row":{{"a":null,"b":{expected},"c":{expected}}}}}"#);
+        assert!(encoded(&batch).trim_end().ends_with(&row), "{} {row}", encoded(&batch));
+        batch.clear();
     }
 }
 
@@ -89,6 +103,32 @@ fn known_strings() {
         assert_eq!(cell(|batch| batch.display(&text)), expected);
         assert_eq!(string(text), expected, "the oracle");
     }
+}
+
+/// Every byte at every place of texts around the length of a word, beside the library's own reading.
+#[test]
+fn bytes_that_are_no_text_are_refused_and_leave_nothing() {
+    let mut refused = 0;
+    for len in 1..=18 {
+        for at in 0..len {
+            for byte in 0..=u8::MAX {
+                let mut bytes = plain(len).into_bytes();
+                bytes[at] = byte;
+                let expected = match str::from_utf8(&bytes) {
+                    Ok(text) => string(text),
+                    Err(_) => "\"none\"".to_owned(),
+                };
+                let found = cell(|batch| {
+                    if !batch.utf8(&bytes) {
+                        batch.str("none");
+                    }
+                });
+                assert_eq!(found, expected, "{bytes:?}");
+                refused += u32::from(expected == "\"none\"");
+            }
+        }
+    }
+    assert_eq!(refused, 171 * 128);
 }
 
 #[test]
