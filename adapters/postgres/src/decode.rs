@@ -41,7 +41,11 @@ impl Decoder {
             return Ok(());
         };
         match shape {
-            Shape::Text | Shape::Padded | Shape::Enum => batch.str(utf8(bytes)?),
+            Shape::Text | Shape::Padded | Shape::Enum => {
+                if !batch.utf8(bytes) {
+                    return Err(Malformed);
+                }
+            }
             Shape::I32 => batch.i64(i32::from_be_bytes(exact(bytes)?).into()),
             Shape::I64 => batch.i64(i64::from_be_bytes(exact(bytes)?)),
             Shape::I16 => batch.i64(i16::from_be_bytes(exact(bytes)?).into()),

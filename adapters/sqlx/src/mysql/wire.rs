@@ -125,7 +125,12 @@ impl Way {
         };
         match self.common {
             Common::Integer => Cell::I64(signed(self.wire, bytes)?).write(batch),
-            Common::Text => text(bytes).write(batch),
+            Common::Text => {
+                if !batch.utf8(bytes) {
+                    batch.bytes(bytes);
+                }
+                Ok(())
+            }
             Common::No => decode(&self.form, self.wire, bytes, scratch)?.write(batch),
         }
     }
