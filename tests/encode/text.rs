@@ -105,7 +105,7 @@ fn known_strings() {
     }
 }
 
-/// Every byte at every place of texts around the length of a word, beside the library's own reading.
+/// Every byte at every place of texts around a word's length, beside the library's own reading.
 #[test]
 fn bytes_that_are_no_text_are_refused_and_leave_nothing() {
     let mut refused = 0;
