@@ -13,6 +13,7 @@ use core::arch::aarch64::{
     vsha256su1q_u32,
 };
 
+use super::portable::NoSteps;
 use super::{Block, ROUNDS, State};
 
 /// Proof that this CPU has the instructions that [`compress`] is built with.
@@ -40,6 +41,11 @@ impl Sha2 {
         // enables; neon, which comes with it, is in the target that this module is built for.
         unsafe { compress(state, blocks) }
     }
+
+    /// Blocks are taken in whole.
+    pub(super) const fn steps(self, _: &State) -> Option<NoSteps> {
+        None
+    }
 }
 
 #[target_feature(enable = "neon,sha2")]
@@ -50,8 +56,7 @@ fn compress(state: &mut State, blocks: &[Block]) {
     for block in blocks {
         let [abcd, efgh] = halves;
         let mut w = load(block);
-        let (quarters, _) = ROUNDS.as_chunks::<4>();
-        for (nth, constants) in quarters.iter().enumerate() {
+        for (nth, constants) in ROUNDS.iter().enumerate() {
             for i in 0..4 {
                 if nth > 0 {
                     w[i] = next_words(w[i], w[(i + 1) % 4], w[(i + 2) % 4], w[(i + 3) % 4]);

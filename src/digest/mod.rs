@@ -23,7 +23,7 @@ use core::fmt;
 use core::slice;
 
 /// Bytes that one compression takes in.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
 /// Where the message length goes in the last block.
 const LENGTH_AT: usize = BLOCK - size_of::<u64>();
@@ -46,24 +46,33 @@ const INITIAL: State = [
     0x5be0_cd19,
 ];
 
-/// The round constants (FIPS 180-4, 4.2.2), by four, the width of a vector register.
-static ROUNDS: [[u32; 4]; 16] = [
-    [0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5],
-    [0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5],
-    [0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3],
-    [0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174],
-    [0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc],
-    [0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da],
-    [0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7],
-    [0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967],
-    [0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13],
-    [0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85],
-    [0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3],
-    [0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070],
-    [0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5],
-    [0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3],
-    [0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208],
-    [0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2],
+/// The round constants (FIPS 180-4, 4.2.2), by four, the width of a vector register, and these by
+/// four, as the words of a block are.
+static ROUNDS: [[[u32; 4]; 4]; 4] = [
+    [
+        [0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5],
+        [0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5],
+        [0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3],
+        [0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174],
+    ],
+    [
+        [0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc],
+        [0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da],
+        [0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7],
+        [0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967],
+    ],
+    [
+        [0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13],
+        [0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85],
+        [0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3],
+        [0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070],
+    ],
+    [
+        [0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5],
+        [0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3],
+        [0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208],
+        [0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2],
+    ],
 ];
 
 /// The SHA-256 of `message`.
@@ -91,6 +100,13 @@ type Native = cfg_select! {
         aarch64::Sha2
     }
     _ => { portable::NoNative }
+};
+
+/// What [`Native`] takes in a block by steps with.
+type NativeSteps = cfg_select! {
+    fetcher_sha256 = "portable" => { portable::NoSteps }
+    target_arch = "x86_64" => { x86_64::Steps }
+    _ => { portable::NoSteps }
 };
 
 /// A compression function that this CPU can run.
@@ -170,6 +186,11 @@ impl Sha256 {
         Backend::available().find(|backend| backend.name() == name).map(Self::on)
     }
 
+    /// How many bytes there are to the next block's beginning.
+    pub(crate) fn to_boundary(&self) -> usize {
+        if self.filled == 0 { 0 } else { BLOCK - self.filled }
+    }
+
     #[inline]
     const fn on(backend: Backend) -> Self {
         Self { state: INITIAL, backend, length: 0, filled: 0, tail: [0; BLOCK] }
@@ -223,6 +244,43 @@ impl Sha256 {
             *to = word.to_be_bytes();
         }
         Digest(bytes)
+    }
+}
+
+/// A SHA-256 that goes on by whole blocks, each in a few steps.
+///
+/// Each round of a hash waits for the one before it, and the CPU has room for other work meanwhile,
+/// but does not look far ahead for it. Whoever puts a message together takes a step now and then in
+/// what lies finished, and has it for little. Only where there are instructions for the rounds:
+/// there is nothing to gain from plain integer code.
+pub(crate) struct BySteps {
+    hash: Sha256,
+    steps: NativeSteps,
+}
+
+impl BySteps {
+    /// Goes on with a hash; not where there is nothing to gain, nor inside a block.
+    pub(crate) fn new(hash: Sha256) -> Option<Self> {
+        let steps = match hash.backend {
+            Backend::Native(cpu) if hash.filled == 0 => cpu.steps(&hash.state),
+            _ => None,
+        };
+        Some(Self { steps: steps?, hash })
+    }
+
+    /// Takes the next step in this block; says whether it was the last. Until then the same block
+    /// is given again.
+    #[inline]
+    pub(crate) fn take(&mut self, block: &Block) -> bool {
+        self.steps.take(block)
+    }
+
+    /// The hash over the whole blocks, of which there were so many. One in which not all steps were
+    /// taken does not count.
+    pub(crate) fn finish(mut self, blocks: usize) -> Sha256 {
+        self.hash.state = self.steps.state();
+        self.hash.length = self.hash.length.wrapping_add((blocks * BLOCK) as u64);
+        self.hash
     }
 }
 

@@ -42,31 +42,84 @@ impl ShaNi {
         // features that `compress` enables.
         unsafe { compress(state, blocks) }
     }
+
+    /// For taking in blocks by steps, from this state on.
+    #[inline]
+    pub(super) fn steps(self, state: &State) -> Option<Steps> {
+        // SAFETY: as for `compress`.
+        let halves = unsafe { halves_of(state) };
+        Some(Steps { cpu: self, halves, begun: None })
+    }
+}
+
+/// A state, and a block that may be begun.
+pub(super) struct Steps {
+    cpu: ShaNi,
+    /// Without the block that is begun.
+    halves: [__m128i; 2],
+    begun: Option<Begun>,
+}
+
+/// A block after the first half of its rounds: the state in them, and the last words.
+struct Begun {
+    halves: [__m128i; 2],
+    words: [__m128i; 4],
+}
+
+impl Steps {
+    /// Takes one of two steps in a block; says whether it was the second.
+    #[inline]
+    pub(super) fn take(&mut self, block: &Block) -> bool {
+        let ShaNi(()) = self.cpu;
+        // SAFETY: there is a `ShaNi`, so `new` has found sha, ssse3 and sse4.1 on this CPU: all the
+        // features that `step` enables.
+        unsafe { step(self, block) }
+    }
+
+    /// The state after the whole blocks.
+    #[inline]
+    pub(super) fn state(&self) -> State {
+        let ShaNi(()) = self.cpu;
+        // SAFETY: as for `take`.
+        unsafe { state_of(self.halves) }
+    }
+}
+
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn step(steps: &mut Steps, block: &Block) -> bool {
+    match steps.begun.take() {
+        None => {
+            steps.begun = Some(begin(steps.halves, block));
+            false
+        }
+        Some(begun) => {
+            steps.halves = complete(steps.halves, begun);
+            true
+        }
+    }
 }
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 fn compress(state: &mut State, blocks: &[Block]) {
-    // The instructions want the state in two halves, interleaved like this, first letter highest.
-    let [a, b, c, d, e, f, g, h] = state.map(u32::cast_signed);
-    let mut halves = [_mm_set_epi32(a, b, e, f), _mm_set_epi32(c, d, g, h)];
-
+    let mut halves = halves_of(state);
     for block in blocks {
-        let [abef, cdgh] = halves;
-        let mut w = load(block);
-        let (quarters, _) = ROUNDS.as_chunks::<4>();
-        for (nth, constants) in quarters.iter().enumerate() {
-            for i in 0..4 {
-                if nth > 0 {
-                    w[i] = next_words(w[i], w[(i + 1) % 4], w[(i + 2) % 4], w[(i + 3) % 4]);
-                }
-                halves = four_rounds(halves, w[i], constants[i]);
-            }
-        }
-        halves = [_mm_add_epi32(halves[0], abef), _mm_add_epi32(halves[1], cdgh)];
+        halves = complete(halves, begin(halves, block));
     }
+    *state = state_of(halves);
+}
 
-    let [abef, cdgh] = halves;
-    *state = [
+/// The instructions want the state in two halves, interleaved like this, first letter highest.
+#[inline]
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn halves_of(state: &State) -> [__m128i; 2] {
+    let [a, b, c, d, e, f, g, h] = state.map(u32::cast_signed);
+    [_mm_set_epi32(a, b, e, f), _mm_set_epi32(c, d, g, h)]
+}
+
+#[inline]
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn state_of([abef, cdgh]: [__m128i; 2]) -> State {
+    [
         _mm_extract_epi32::<3>(abef),
         _mm_extract_epi32::<2>(abef),
         _mm_extract_epi32::<3>(cdgh),
@@ -76,7 +129,40 @@ fn compress(state: &mut State, blocks: &[Block]) {
         _mm_extract_epi32::<1>(cdgh),
         _mm_extract_epi32::<0>(cdgh),
     ]
-    .map(i32::cast_unsigned);
+    .map(i32::cast_unsigned)
+}
+
+/// The first half of a block's rounds.
+#[inline]
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn begin(halves: [__m128i; 2], block: &Block) -> Begun {
+    let [first, second, _, _] = &ROUNDS;
+    let mut begun = Begun { halves, words: load(block) };
+    for (&words, constants) in begun.words.iter().zip(first) {
+        begun.halves = four_rounds(begun.halves, words, *constants);
+    }
+    next_rounds(&mut begun, second);
+    begun
+}
+
+/// The second half, and what becomes of the state.
+#[inline]
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn complete([abef, cdgh]: [__m128i; 2], mut begun: Begun) -> [__m128i; 2] {
+    let [_, _, third, fourth] = &ROUNDS;
+    next_rounds(&mut begun, third);
+    next_rounds(&mut begun, fourth);
+    [_mm_add_epi32(begun.halves[0], abef), _mm_add_epi32(begun.halves[1], cdgh)]
+}
+
+/// Sixteen rounds, on the words that follow the last ones.
+#[inline]
+#[target_feature(enable = "sha,ssse3,sse4.1")]
+fn next_rounds(Begun { halves, words: w }: &mut Begun, constants: &[[u32; 4]; 4]) {
+    for i in 0..4 {
+        w[i] = next_words(w[i], w[(i + 1) % 4], w[(i + 2) % 4], w[(i + 3) % 4]);
+        *halves = four_rounds(*halves, w[i], constants[i]);
+    }
 }
 
 /// The words of a block, four to a register, first lowest.

@@ -12,9 +12,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::along::Along;
 use super::buffer::Buffer;
 use super::layout::{Fixed, Format, Layout, StepShape};
 use super::nested::Nest;
+use crate::digest::Sha256;
 use crate::error::{Category, PortError};
 
 /// At this size a batch says that it is full. Fits a second-level cache together with its copy on
@@ -99,6 +101,8 @@ pub(crate) struct Chunk {
     /// What of `bytes` is meant.
     pub(crate) len: usize,
     pub(crate) runs: Vec<Run>,
+    /// Whether these are in the digest already.
+    pub(crate) is_hashed: bool,
 }
 
 impl Chunk {
@@ -114,7 +118,7 @@ impl Chunk {
     /// it back. So that a source that gives its rows one by one does not fill the memory with
     /// buffers.
     pub(crate) fn append(&mut self, other: Self) -> Result<Vec<u8>, Self> {
-        if self.len.saturating_add(other.len) > BATCH_BYTES {
+        if self.len.saturating_add(other.len) > BATCH_BYTES || self.is_hashed != other.is_hashed {
             return Err(other);
         }
         self.bytes.truncate(self.len);
@@ -182,6 +186,8 @@ pub struct RowBatch {
     /// The one that was declared last, unless the batch is faulty.
     current: Option<Arc<Layout>>,
     out: Buffer,
+    /// The digest over the rows, where the run wants it taken along.
+    along: Along,
     /// Values of a row whose columns are not declared in sorted order, until the row ends.
     scratch: Buffer,
     /// Where each of them ends in `scratch`.
@@ -210,6 +216,7 @@ impl RowBatch {
             layouts: Vec::new(),
             current: None,
             out: Buffer::new(),
+            along: Along::new(),
             scratch: Buffer::new(),
             ends: Vec::new(),
             nest: Nest::default(),
@@ -230,6 +237,17 @@ impl RowBatch {
         // A row's values alone are never longer than the row.
         self.scratch.set_ceiling(bytes);
         self.rows_left = rows;
+    }
+
+    /// Takes this hash along with the rows to come, of which there are none yet.
+    pub(crate) fn hash_along(&mut self, hash: Sha256) {
+        self.along.start(hash);
+    }
+
+    /// The hash that was taken along, to the end of the rows.
+    pub(crate) fn hashed(&mut self) -> Option<Sha256> {
+        let rows = self.out.written().get(..self.row_start).unwrap_or_default();
+        self.along.finish(rows)
     }
 
     /// Declares a table and its columns, in the order in which values will be written; or goes
@@ -378,6 +396,7 @@ impl RowBatch {
     /// read the [encoded](Self::encoded) rows and go on.
     pub fn clear(&mut self) {
         self.abandon_row();
+        self.along.stop();
         self.out.truncate(0);
         (self.row_start, self.rows) = (0, 0);
         self.runs.clear();
@@ -395,12 +414,14 @@ impl RowBatch {
         if self.in_row() {
             return self.fail(RowFault::Unfinished);
         }
+        self.along.stop();
         let (bytes, len) = self.out.replace(memory);
         // As much again as this one needed, but for huge rows: they are rare, and grow by
         // themselves.
         self.out.prepare(bytes.len().min(BATCH_BYTES + BATCH_BYTES / 4));
         (self.row_start, self.rows) = (0, 0);
-        Ok(Chunk { bytes, len, runs: core::mem::take(&mut self.runs) })
+        let runs = core::mem::take(&mut self.runs);
+        Ok(Chunk { bytes, len, runs, is_hashed: false })
     }
 
     /// Whether this is the batch that was made of this shape.
@@ -457,14 +478,17 @@ impl RowBatch {
         self.other_cell()
     }
 
-    /// Writes the first `len` of eight bytes as the next value, the first in the lowest byte: what
-    /// [`cell`](Self::cell) is for, in one go.
+    /// Writes the first `len` of eight bytes as the next value, the first in the lowest byte.
     #[inline]
     pub(super) fn short(&mut self, text: u64, len: usize) {
         if let Some(key) = straight_key(&self.current, &self.nest, self.next)
             && key.put_with(&mut self.out, (text, len))
         {
             self.next += 1;
+            // Two such values and their keys are about as long as what a step takes in.
+            if self.next % 2 == 1 {
+                self.step();
+            }
             return;
         }
         self.rarely_short(text, len);
@@ -472,8 +496,24 @@ impl RowBatch {
 
     #[inline(never)]
     fn rarely_short(&mut self, text: u64, len: usize) {
+        self.put(|out| out.put_word(text, len));
+    }
+
+    /// Writes the next value.
+    #[inline]
+    pub(super) fn put(&mut self, write: impl FnOnce(&mut Buffer)) {
         if let Some(out) = self.cell() {
-            out.put_word(text, len);
+            write(out);
+        }
+        self.step();
+    }
+
+    /// Takes a step in hashing the rows, if one is due. At the end of a write, since a call in the
+    /// midst of it would cost more.
+    #[inline]
+    fn step(&mut self) {
+        if self.along.is_due(self.row_start) {
+            self.along.step(&self.out);
         }
     }
 

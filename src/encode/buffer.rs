@@ -45,6 +45,13 @@ impl Buffer {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
+    /// So many bytes from this place, all of which were written.
+    #[inline]
+    pub(super) fn chunk<const N: usize>(&self, at: usize) -> Option<&[u8; N]> {
+        debug_assert!(at + N <= self.len, "what is asked for was written");
+        self.bytes.get(at..)?.first_chunk()
+    }
+
     pub(super) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }

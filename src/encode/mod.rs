@@ -4,6 +4,7 @@
 //! result's own buffer at once. Keeps true: no I/O, no clock, no thread; the same writes give the
 //! same bytes; for values that both know, the bytes of Lerian's Go engine.
 
+mod along;
 mod base64;
 mod batch;
 mod buffer;

@@ -22,9 +22,7 @@ impl RowBatch {
     /// A boolean.
     #[inline]
     pub fn bool(&mut self, value: bool) {
-        if let Some(out) = self.cell() {
-            nested::boolean(out, value);
-        }
+        self.put(|out| nested::boolean(out, value));
     }
 
     /// A signed integer.
@@ -47,32 +45,24 @@ impl RowBatch {
 
     #[inline(never)]
     fn long<T>(&mut self, write: impl FnOnce(&mut Buffer, T), value: T) {
-        if let Some(out) = self.cell() {
-            write(out, value);
-        }
+        self.put(|out| write(out, value));
     }
 
     /// A single float, in the shortest form that reads back; NaN and infinities as strings.
     #[inline]
     pub fn f32(&mut self, value: f32) {
-        if let Some(out) = self.cell() {
-            number::f32(out, value);
-        }
+        self.put(|out| number::f32(out, value));
     }
 
     /// A double float, in the shortest form that reads back; NaN and infinities as strings.
     #[inline]
     pub fn f64(&mut self, value: f64) {
-        if let Some(out) = self.cell() {
-            number::f64(out, value);
-        }
+        self.put(|out| number::f64(out, value));
     }
 
     /// An exact decimal, its scale kept; NaN and infinities as strings.
     pub fn decimal(&mut self, value: &Decimal) {
-        if let Some(out) = self.cell() {
-            nested::decimal(out, value);
-        }
+        self.put(|out| nested::decimal(out, value));
     }
 
     /// The text of an exact decimal: any JSON number, or what [`Decimal::parse`] takes. Says no,
@@ -80,9 +70,7 @@ impl RowBatch {
     /// allocation.
     pub fn decimal_str(&mut self, value: &str) -> bool {
         if json::is_number(value) {
-            if let Some(out) = self.cell() {
-                out.put(value.as_bytes());
-            }
+            self.put(|out| out.put(value.as_bytes()));
             return true;
         }
         let parsed = Decimal::parse(value);
@@ -126,52 +114,38 @@ impl RowBatch {
 
     /// Bytes, as standard base64 with padding.
     pub fn bytes(&mut self, value: &[u8]) {
-        if let Some(out) = self.cell() {
-            base64::base64(out, value);
-        }
+        self.put(|out| base64::base64(out, value));
     }
 
     /// A UUID, lower case with hyphens.
     pub fn uuid(&mut self, value: Uuid) {
-        if let Some(out) = self.cell() {
-            nested::quoted(out, &value.write_text());
-        }
+        self.put(|out| nested::quoted(out, &value.write_text()));
     }
 
     /// A date.
     pub fn date(&mut self, value: Date) {
-        if let Some(out) = self.cell() {
-            nested::temporal(out, &value.text());
-        }
+        self.put(|out| nested::temporal(out, &value.text()));
     }
 
     /// A time of day.
     pub fn time(&mut self, value: Time) {
-        if let Some(out) = self.cell() {
-            nested::temporal(out, &value.text());
-        }
+        self.put(|out| nested::temporal(out, &value.text()));
     }
 
     /// A date and time without a zone.
     pub fn timestamp(&mut self, value: Timestamp) {
-        if let Some(out) = self.cell() {
-            nested::temporal(out, &value.text());
-        }
+        self.put(|out| nested::temporal(out, &value.text()));
     }
 
     /// A point in time: RFC 3339 with `Z`.
     pub fn instant(&mut self, value: Instant) {
-        if let Some(out) = self.cell() {
-            nested::temporal(out, &value.text());
-        }
+        self.put(|out| nested::temporal(out, &value.text()));
     }
 
     /// JSON text: without insignificant white space, otherwise token for token. What is not valid
     /// JSON goes out as a JSON string.
     pub fn json(&mut self, value: &str) {
-        if let Some(out) = self.cell() {
-            nested::json_or_string(out, value);
-        }
+        self.put(|out| nested::json_or_string(out, value));
     }
 
     /// A value of any kind.

@@ -111,9 +111,14 @@ impl Run {
             if planted!(SharedBudget) && shared >= limits.read_ahead_bytes {
                 return;
             }
-            let Some((mut connector, batch)) = step.start_fetch(limits) else {
+            // What comes back next is hashed next: at the head, and all before it is hashed.
+            let is_next = at == self.head && step.queue.iter().all(|chunk| chunk.is_hashed);
+            let Some((mut connector, mut batch)) = step.start_fetch(limits) else {
                 continue;
             };
+            if is_next && !self.output.is_direct() {
+                batch.hash_along(self.hash.clone());
+            }
             let stop = self.stop.clone();
             self.calls.add(Box::pin(async move {
                 let answer = call(Some(&stop), Stage::Read, || connector.fetch(batch)).await;
@@ -141,8 +146,11 @@ impl Run {
             return;
         };
         let Some(chunk) = step.dequeue() else { return };
-        if !(planted!(DigestOfOtherBytes) && step.is_drained()) {
+        if !chunk.is_hashed {
             self.hash.update(chunk.written());
+        }
+        if planted!(DigestOfOtherBytes) && step.is_drained() {
+            self.hash.update(b"\n");
         }
         let stop = self.stop.clone();
         self.calls.add(Box::pin(async move {

@@ -12,6 +12,7 @@ use super::super::step::State;
 use super::super::{Fault, Progress, contained};
 use super::{Answer, Phase, Run};
 use crate::connection::ConnectionDescriptor;
+use crate::digest::Sha256;
 use crate::encode::{Chunk, RowBatch, RowFault};
 use crate::error::{Category, Stage};
 use crate::extraction::{FailurePolicy, Output as ResultOutput, StepFailure};
@@ -109,12 +110,14 @@ impl Run {
         let Some(step) = self.steps.get_mut(at) else {
             return;
         };
-        let taken = answer.and_then(|(batch, fetched)| {
-            step.take_rows(batch, fetched).map(|chunk| (chunk, fetched)).map_err(Fault::rows)
+        let taken = answer.and_then(|(mut batch, fetched)| {
+            let hash = batch.hashed();
+            let rows = step.take_rows(batch, fetched).map_err(Fault::rows);
+            rows.map(|chunk| (chunk, hash, fetched))
         });
-        let (chunk, fetched) = match taken {
+        let (chunk, hash, fetched) = match taken {
             Ok(taken) => taken,
-            Err(_) if planted!(SwallowedCursorError) => (Chunk::default(), Fetched::End),
+            Err(_) if planted!(SwallowedCursorError) => (Chunk::default(), None, Fetched::End),
             Err(fault) => return self.broke(at, Some(connector), Some(fault)),
         };
         if self.phase != Phase::Working {
@@ -126,7 +129,7 @@ impl Run {
             return self.broke(at, Some(connector), Some(fault));
         }
         if chunk.len > 0 {
-            self.deliver(at, chunk);
+            self.deliver(at, chunk, hash);
         }
         match fetched {
             Fetched::More => {
@@ -157,7 +160,12 @@ impl Run {
         Ok(())
     }
 
-    fn deliver(&mut self, at: usize, chunk: Chunk) {
+    /// Takes rows on, and the hash up to their end if it was taken along.
+    fn deliver(&mut self, at: usize, mut chunk: Chunk, hash: Option<Sha256>) {
+        if let Some(hash) = hash {
+            self.hash = hash;
+            chunk.is_hashed = true;
+        }
         let planned = self.plan.steps().get(at).map(|step| &step.tables);
         let Some(step) = self.steps.get_mut(at) else {
             return;
