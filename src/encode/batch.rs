@@ -185,6 +185,8 @@ pub struct RowBatch {
     layouts: Vec<Arc<Layout>>,
     /// The one that was declared last, unless the batch is faulty.
     current: Option<Arc<Layout>>,
+    /// What comes before each of its values, if they go straight to their place; otherwise nothing.
+    straight: Arc<[Fixed]>,
     out: Buffer,
     /// The digest over the rows, where the run wants it taken along.
     along: Along,
@@ -215,6 +217,7 @@ impl RowBatch {
             tables: Vec::new(),
             layouts: Vec::new(),
             current: None,
+            straight: Arc::default(),
             out: Buffer::new(),
             along: Along::new(),
             scratch: Buffer::new(),
@@ -271,10 +274,12 @@ impl RowBatch {
         let table = self.tables.iter().position(|table| **table == *name);
         let is_known =
             |layout: &&Arc<Layout>| Some(layout.table as usize) == table && layout.is_of(columns);
-        self.current = Some(match self.layouts.iter().find(is_known) {
+        let layout = match self.layouts.iter().find(is_known) {
             Some(layout) => Arc::clone(layout),
             None => self.declare(name, table, columns)?,
-        });
+        };
+        self.straight = layout.straight();
+        self.current = Some(layout);
         Ok(())
     }
 
@@ -463,14 +468,14 @@ impl RowBatch {
     fn fail<T>(&mut self, fault: RowFault) -> Result<T, RowFault> {
         self.abandon_row();
         // Nothing is declared from here on, so nothing more is written.
-        self.current = None;
+        (self.current, self.straight) = (None, Arc::default());
         Err(*self.fault.get_or_insert(fault))
     }
 
     /// Where the next value goes, with what comes before it written.
     #[inline]
     pub(super) fn cell(&mut self) -> Option<&mut Buffer> {
-        if let Some(key) = straight_key(&self.current, &self.nest, self.next) {
+        if let Some(key) = straight_key(&self.straight, &self.nest, self.next) {
             key.put(&mut self.out);
             self.next += 1;
             return Some(&mut self.out);
@@ -481,12 +486,12 @@ impl RowBatch {
     /// Writes the first `len` of eight bytes as the next value, the first in the lowest byte.
     #[inline]
     pub(super) fn short(&mut self, text: u64, len: usize) {
-        if let Some(key) = straight_key(&self.current, &self.nest, self.next)
+        if let Some(key) = straight_key(&self.straight, &self.nest, self.next)
             && key.put_with(&mut self.out, (text, len))
         {
             self.next += 1;
             // Two such values and their keys are about as long as what a step takes in.
-            if self.next % 2 == 1 {
+            if self.next % 2 == 0 {
                 self.step();
             }
             return;
@@ -572,13 +577,8 @@ impl RowBatch {
 
 /// What comes before the next value, if that goes straight to its place.
 #[inline]
-fn straight_key<'l>(
-    layout: &'l Option<Arc<Layout>>,
-    nest: &Nest,
-    next: usize,
-) -> Option<&'l Fixed> {
-    let key = layout.as_ref()?.straight().get(next);
-    key.filter(|_| nest.is_empty())
+fn straight_key<'k>(keys: &'k [Fixed], nest: &Nest, next: usize) -> Option<&'k Fixed> {
+    keys.get(next).filter(|_| nest.is_empty())
 }
 
 impl fmt::Debug for RowBatch {

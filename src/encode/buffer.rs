@@ -148,8 +148,10 @@ impl Buffer {
         (block, block_len): (&[u8; BLOCK], usize),
         (word, len): (u64, usize),
     ) -> bool {
-        let room = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut);
-        let Some(room): Option<&mut [u8; 2 * BLOCK]> = room else { return false };
+        let room = self.bytes.get_mut(self.len..self.len + 2 * BLOCK);
+        let Some(room): Option<&mut [u8; 2 * BLOCK]> = room.and_then(<[u8]>::as_mut_array) else {
+            return false;
+        };
         let (first, _) = room.split_at_mut(BLOCK);
         first.copy_from_slice(block);
         let Some(place) = room.get_mut(block_len..).and_then(<[u8]>::first_chunk_mut) else {

@@ -114,7 +114,7 @@ pub(super) struct Layout {
     /// The declared columns, to recognise the layout again.
     columns: Vec<Arc<str>>,
     /// What comes before each value, in sorted order.
-    keys: Vec<Fixed>,
+    keys: Arc<[Fixed]>,
     /// For each sorted place the declared position; `None` where they are the same.
     pub(super) order: Option<Vec<u32>>,
     /// What ends a row.
@@ -180,9 +180,8 @@ impl Layout {
 
     /// What comes before each value, if values go straight to their place: the declared order is
     /// the sorted one.
-    #[inline]
-    pub(super) fn straight(&self) -> &[Fixed] {
-        if self.order.is_none() { &self.keys } else { &[] }
+    pub(super) fn straight(&self) -> Arc<[Fixed]> {
+        if self.order.is_none() { Arc::clone(&self.keys) } else { Arc::default() }
     }
 
     /// Writes what comes after the last value.
