@@ -206,8 +206,8 @@ async fn read<D: Dialect>(
                 ways = find_ways::<D>(table, &row).map_err(is_malformed)?;
             }
             if keeps::<D>(table, &ways, &row, &mut scratch).map_err(is_malformed)? {
-                let ways = ways.iter().take(planned.fields().len());
-                write_row::<D>(ways, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
+                let written = ways.get(..planned.fields().len()).unwrap_or_default();
+                write_row::<D>(written, &row, &mut scratch, &mut batch).map_err(is_malformed)?;
                 batch.end_row()?;
             }
             rows_read = rows_read.wrapping_add(1);
@@ -245,13 +245,13 @@ fn keeps<D: Dialect>(
 }
 
 #[inline]
-fn write_row<'w, D: Dialect>(
-    ways: impl Iterator<Item = &'w D::Way>,
+fn write_row<D: Dialect>(
+    ways: &[D::Way],
     row: &D::Row,
     scratch: &mut String,
     batch: &mut RowBatch,
 ) -> Result<(), Malformed> {
-    for (at, way) in ways.enumerate() {
+    for (at, way) in ways.iter().enumerate() {
         D::write(way, row, at, scratch, batch)?;
     }
     Ok(())

@@ -79,7 +79,8 @@ pub(crate) struct Way {
 /// they are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Common {
-    Integer,
+    I32,
+    I64,
     Text,
     No,
 }
@@ -89,9 +90,10 @@ impl Way {
     pub(super) fn find(form: Form, row: &MySqlRow, at: usize) -> Result<Self, Malformed> {
         let column = row.columns().get(at).ok_or(Malformed)?;
         let wire = Wire::of(column.type_info());
-        let common = match form {
-            Form::Integer | Form::Year if wire != Wire::U64 => Common::Integer,
-            Form::Text { .. } | Form::Word if wire == Wire::Bytes => Common::Text,
+        let common = match (form, wire) {
+            (Form::Integer, Wire::I32) => Common::I32,
+            (Form::Integer, Wire::I64) => Common::I64,
+            (Form::Text { .. } | Form::Word, Wire::Bytes) => Common::Text,
             _ => Common::No,
         };
         Ok(Self { form, wire, common })
@@ -124,15 +126,16 @@ impl Way {
             return Ok(());
         };
         match self.common {
-            Common::Integer => Cell::I64(signed(self.wire, bytes)?).write(batch),
+            Common::I32 => batch.i64(i32::from_le_bytes(array(bytes)?).into()),
+            Common::I64 => batch.i64(i64::from_le_bytes(array(bytes)?)),
             Common::Text => {
                 if !batch.utf8(bytes) {
                     batch.bytes(bytes);
                 }
-                Ok(())
             }
-            Common::No => decode(&self.form, self.wire, bytes, scratch)?.write(batch),
+            Common::No => return decode(&self.form, self.wire, bytes, scratch)?.write(batch),
         }
+        Ok(())
     }
 }
 
