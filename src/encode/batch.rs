@@ -8,6 +8,7 @@
 //! Keeps true: a row is whole or not there; misuse is remembered and never becomes bytes; what was
 //! written never exceeds the allowance by more than a few bytes.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -190,10 +191,7 @@ pub struct RowBatch {
     out: Buffer,
     /// The digest over the rows, where the run wants it taken along.
     along: Along,
-    /// Values of a row whose columns are not declared in sorted order, until the row ends.
-    scratch: Buffer,
-    /// Where each of them ends in `scratch`.
-    ends: Vec<usize>,
+    unsorted: Box<Unsorted>,
     nest: Nest,
     /// The position of the next value.
     next: usize,
@@ -208,6 +206,13 @@ pub struct RowBatch {
     fault: Option<RowFault>,
 }
 
+/// The values of a row whose columns are not declared in sorted order, until the row ends.
+struct Unsorted {
+    values: Buffer,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+}
+
 impl RowBatch {
     /// A batch of this shape. Connectors are handed theirs; this is for tests of connectors.
     #[must_use]
@@ -220,8 +225,7 @@ impl RowBatch {
             straight: Arc::default(),
             out: Buffer::new(),
             along: Along::new(),
-            scratch: Buffer::new(),
-            ends: Vec::new(),
+            unsorted: Box::new(Unsorted { values: Buffer::new(), ends: Vec::new() }),
             nest: Nest::default(),
             next: 0,
             row_start: 0,
@@ -238,7 +242,7 @@ impl RowBatch {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.out.set_ceiling(bytes);
         // A row's values alone are never longer than the row.
-        self.scratch.set_ceiling(bytes);
+        self.unsorted.values.set_ceiling(bytes);
         self.rows_left = rows;
     }
 
@@ -327,9 +331,9 @@ impl RowBatch {
             return self.fail(RowFault::Arity);
         }
         if layout.order.is_some() {
-            layout.assemble(&mut self.out, &self.scratch, &self.ends);
-            self.scratch.truncate(0);
-            self.ends.clear();
+            layout.assemble(&mut self.out, &self.unsorted.values, &self.unsorted.ends);
+            self.unsorted.values.truncate(0);
+            self.unsorted.ends.clear();
         }
         if self.next == 0 {
             layout.put_empty(&mut self.out);
@@ -366,8 +370,8 @@ impl RowBatch {
     /// Drops what was written of the current row.
     pub fn abandon_row(&mut self) {
         self.out.truncate(self.row_start);
-        self.scratch.truncate(0);
-        self.ends.clear();
+        self.unsorted.values.truncate(0);
+        self.unsorted.ends.clear();
         self.nest.clear();
         self.next = 0;
     }
@@ -491,7 +495,7 @@ impl RowBatch {
         {
             self.next += 1;
             // Two such values and their keys are about as long as what a step takes in.
-            if self.next % 2 == 0 {
+            if self.next.is_multiple_of(2) {
                 self.step();
             }
             return;
@@ -535,10 +539,10 @@ impl RowBatch {
             return self.no_cell(RowFault::Arity);
         }
         if self.next > 0 {
-            self.ends.push(self.scratch.len());
+            self.unsorted.ends.push(self.unsorted.values.len());
         }
         self.next += 1;
-        Some(&mut self.scratch)
+        Some(&mut self.unsorted.values)
     }
 
     #[cold]
@@ -559,7 +563,7 @@ impl RowBatch {
     /// The buffer of the cell that was begun last, and what is open in it.
     fn inside(&mut self) -> (&mut Buffer, &mut Nest) {
         let sorted = self.current.as_ref().is_some_and(|layout| layout.order.is_none());
-        let out = if sorted { &mut self.out } else { &mut self.scratch };
+        let out = if sorted { &mut self.out } else { &mut self.unsorted.values };
         (out, &mut self.nest)
     }
 
