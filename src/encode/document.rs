@@ -7,8 +7,9 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::batch::{Chunk, RowBatch, RowFault};
+use super::batch::{RowBatch, RowFault};
 use super::buffer::Buffer;
+use super::chunk::Chunk;
 use super::string::string;
 
 /// What one datasource contributes: its tables, and each one's rows.

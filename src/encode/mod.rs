@@ -8,6 +8,7 @@ mod along;
 mod base64;
 mod batch;
 mod buffer;
+mod chunk;
 mod document;
 mod json;
 mod layout;
@@ -16,8 +17,8 @@ mod number;
 mod string;
 mod writes;
 
-pub(crate) use batch::Chunk;
 pub use batch::{RowBatch, RowFault};
+pub(crate) use chunk::Chunk;
 pub use document::Document;
 pub(crate) use document::Parts;
 pub use layout::{Format, StepShape};
