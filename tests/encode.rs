@@ -10,6 +10,8 @@ extern crate alloc;
 
 #[path = "encode/ahead.rs"]
 mod ahead;
+#[path = "encode/along.rs"]
+mod along;
 #[path = "encode/batch.rs"]
 mod batch;
 #[path = "encode/engine.rs"]
