@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use fetcher_engine::encode::Format;
 use fetcher_engine::extraction::Receipt;
-use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry};
 use fetcher_engine::ports::{Fetched, ResultHeader, ResultSink, ResultWriter};
 use fetcher_engine::{
-    BoxFuture, ConnectionInput, Engine, ExecuteOptions, ExtractionRequest, ExtractionResult, Mode,
-    Output, PortError, TenantId, block_on,
+    BoxFuture, ExecuteOptions, ExtractionRequest, ExtractionResult, Mode, Output, PortError,
+    TenantId, block_on,
 };
 
 use super::engine::rogue::Rogue;
+use super::engine::wired;
 use super::naive::row;
 
 /// When a batch is full.
@@ -86,20 +86,9 @@ fn after(done: Arc<AtomicBool>) -> Rogue {
 fn run(mode: Mode, rows: Rows) -> (ExtractionResult, Vec<usize>) {
     let (done, sizes) = (Arc::new(AtomicBool::new(false)), Sizes::default());
     let format = if mode == Mode::Direct { Format::Json } else { Format::Ndjson };
-    let registry = MemoryConnectorRegistry::new()
-        .with("ahead", Arc::new(ahead(format, rows, Arc::clone(&done))))
-        .with("after", Arc::new(after(done)));
-    let engine = Engine::builder()
-        .connectors(Arc::new(registry))
-        .connection_store(Arc::new(MemoryConnectionStore::new()))
-        .result_sink(Arc::new(sizes.clone()))
-        .build()
-        .expect("it is wired");
     // Datasources are written in the order of their names.
-    for name in ["after", "ahead"] {
-        let created = engine.create_connection("acme", ConnectionInput::new(name, name));
-        block_on(created).expect("it is new");
-    }
+    let sources = vec![("after", after(Arc::clone(&done))), ("ahead", ahead(format, rows, done))];
+    let engine = wired(sources, Arc::new(sizes.clone()));
     let request = ExtractionRequest::new()
         .table("after", "t", ["v"])
         .table("ahead", "t", ["v"])

@@ -9,15 +9,16 @@ use std::task::Poll;
 use fetcher_engine::digest::sha256;
 use fetcher_engine::encode::RowBatch;
 use fetcher_engine::extraction::Receipt;
-use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry, MemoryResultSink};
+use fetcher_engine::memory::MemoryResultSink;
 use fetcher_engine::ports::{Fetched, ResultHeader, ResultSink, ResultWriter};
 use fetcher_engine::{
-    BoxFuture, ConnectionInput, Engine, ExecuteOptions, ExtractionRequest, ExtractionResult,
-    Limits, Mode, Output, PortError, TenantId, block_on,
+    BoxFuture, ExecuteOptions, ExtractionRequest, ExtractionResult, Mode, Output, PortError,
+    TenantId, block_on,
 };
 
 use super::Rng;
 use super::engine::rogue::Rogue;
+use super::engine::wired;
 
 const COLUMNS: [[&str; 4]; 3] = [["a", "b", "c", "d"], ["a", "b", "c", "d"], ["d", "b", "a", "c"]];
 
@@ -124,27 +125,11 @@ impl ResultWriter for SlowWriter {
 /// Runs these sources, written in this order, with so many turns for each write. What is stored,
 /// and what is said of it.
 fn run(sources: Vec<(&'static str, Rogue)>, turns: u64) -> (Vec<u8>, ExtractionResult) {
-    let mut registry = MemoryConnectorRegistry::new();
-    let mut request = ExtractionRequest::new();
-    let names: Vec<_> = sources.iter().map(|(name, _)| *name).collect();
-    for (name, source) in sources {
-        registry = registry.with(name, Arc::new(source));
-        request = request.table(name, "t", ["a", "b", "c", "d"]);
-    }
+    let request = sources.iter().fold(ExtractionRequest::new(), |request, (name, _)| {
+        request.table(*name, "t", ["a", "b", "c", "d"])
+    });
     let sink = Slow(MemoryResultSink::new(), turns);
-    let mut limits = Limits::default();
-    limits.read_ahead_bytes = 8 << 20;
-    let engine = Engine::builder()
-        .connectors(Arc::new(registry))
-        .connection_store(Arc::new(MemoryConnectionStore::new()))
-        .result_sink(Arc::new(sink.clone()))
-        .limits(limits)
-        .build()
-        .expect("it is wired");
-    for name in names {
-        let created = engine.create_connection("acme", ConnectionInput::new(name, name));
-        block_on(created).expect("it is new");
-    }
+    let engine = wired(sources, Arc::new(sink.clone()));
     let plan = block_on(engine.plan_extraction("acme", &request)).expect("it is planned");
     let options = ExecuteOptions::new().mode(Mode::Store);
     let result = block_on(engine.execute_extraction(&plan, options)).expect("it runs");

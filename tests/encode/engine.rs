@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use fetcher_engine::encode::{Format, RowBatch, RowFault, StepShape};
 use fetcher_engine::memory::{MemoryConnectionStore, MemoryConnectorRegistry, MemoryResultSink};
-use fetcher_engine::ports::Fetched;
+use fetcher_engine::ports::{Fetched, ResultSink};
 use fetcher_engine::{
     Category, ConnectionInput, Engine, EngineError, ExecuteOptions, ExtractionRequest,
     ExtractionResult, LimitOverrides, Mode, Output, TenantId, block_on,
@@ -15,6 +15,26 @@ use fetcher_engine::{
 pub(crate) mod rogue;
 
 use rogue::Rogue;
+
+/// An engine with these datasources and this sink.
+pub(crate) fn wired(sources: Vec<(&'static str, Rogue)>, sink: Arc<dyn ResultSink>) -> Engine {
+    let names: Vec<_> = sources.iter().map(|(name, _)| *name).collect();
+    let registry = MemoryConnectorRegistry::new();
+    let registry = sources
+        .into_iter()
+        .fold(registry, |registry, (name, source)| registry.with(name, Arc::new(source)));
+    let engine = Engine::builder()
+        .connectors(Arc::new(registry))
+        .connection_store(Arc::new(MemoryConnectionStore::new()))
+        .result_sink(sink)
+        .build()
+        .expect("it is wired");
+    for name in names {
+        let created = engine.create_connection("acme", ConnectionInput::new(name, name));
+        block_on(created).expect("it is new");
+    }
+    engine
+}
 
 type Fill = Arc<dyn Fn(&mut RowBatch) -> Fetched + Send + Sync>;
 
@@ -39,14 +59,7 @@ impl Bench {
             Ok((batch, fetched))
         });
         let sink = MemoryResultSink::new();
-        let engine = Engine::builder()
-            .connectors(Arc::new(MemoryConnectorRegistry::new().with("rogue", Arc::new(rogue))))
-            .connection_store(Arc::new(MemoryConnectionStore::new()))
-            .result_sink(Arc::new(sink.clone()))
-            .build()
-            .expect("it is wired");
-        block_on(engine.create_connection("acme", ConnectionInput::new("d", "rogue")))
-            .expect("it is new");
+        let engine = wired(vec![("d", rogue)], Arc::new(sink.clone()));
         Self { engine, sink, fill, faults }
     }
 
